@@ -1,0 +1,1 @@
+"""The plugin kernel and the small framework packages around it."""

@@ -1,0 +1,52 @@
+"""Giving a running fiber a new config, with a say for listeners and no half-way state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .collect import is_awaitable
+from .events import INTERNAL_UPDATE
+
+if TYPE_CHECKING:
+    from .fiber import Fiber
+
+
+class RejectUpdate:
+    """What an `internal/update` listener returns to refuse the new config altogether."""
+
+
+class _OwnFiber:
+    """The dispatch target of `internal/update`: listeners of that fiber only, by default."""
+
+    __slots__ = ("_fiber",)
+
+    def __init__(self, fiber: Fiber) -> None:
+        self._fiber = fiber
+
+    def __event_filter__(self, ctx: Any) -> bool:
+        return ctx.fiber is self._fiber
+
+
+async def apply_update(fiber: Fiber, raw: Any, *, save: bool) -> None:
+    """Bring `fiber` to the new config; see `Fiber.update`."""
+    if not fiber.is_active:
+        fiber.raw_config = raw
+        fiber.error = None
+        await fiber.restart()
+        return
+    config = fiber.resolve_config(raw)
+    is_handled = True
+
+    def restart(*_: Any) -> Any:
+        nonlocal is_handled
+        is_handled = False
+        fiber.raw_config, fiber.config = raw, config
+        return fiber.restart()
+
+    answer: Any = fiber.tree.bus.waterfall(
+        INTERNAL_UPDATE, (fiber, config, save), restart, _OwnFiber(fiber)
+    )
+    if answer is not None and is_awaitable(answer):
+        answer = await answer
+    if is_handled and answer is not RejectUpdate and not isinstance(answer, RejectUpdate):
+        fiber.raw_config, fiber.config = raw, config

@@ -1,0 +1,73 @@
+"""Waiting for a fiber, or for a whole tree, with a limit that says what was missing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+from .errors import InactiveEffect
+
+if TYPE_CHECKING:
+    from .clock import Clock
+    from .fiber import Fiber
+    from .tree import Tree
+
+
+async def wait_active(fiber: Fiber, timeout_s: float | None) -> None:
+    """Wait until `fiber` is active; see `Fiber.active`."""
+    from .fiber import FiberState
+
+    async def follow() -> None:
+        while not fiber.is_active:
+            if fiber.uid is None:
+                raise InactiveEffect(f"fiber {fiber.name!r} is disposed")
+            if fiber.state is FiberState.FAILED and fiber.error is not None:
+                raise fiber.error
+            await fiber.next_transition()
+
+    if not await within(follow(), timeout_s, fiber.tree.clock):
+        missing = ", ".join(f"{name}: {why}" for name, why in fiber.unsatisfied.items())
+        raise TimeoutError(
+            f"fiber {fiber.name!r} is {fiber.state.name} after {timeout_s} s"
+            + (f"; missing {missing}" if missing else "")
+        )
+
+
+async def settle(tree: Tree, timeout_s: float | None) -> None:
+    """Wait until no fiber is in transition and nothing is queued; see `Context.settle`."""
+
+    async def follow() -> None:
+        while not tree.is_quiet:
+            await tree.quiet()
+
+    if not await within(follow(), timeout_s, tree.clock):
+        names = ", ".join(f"{fiber.name} is {fiber.state.name}" for fiber in tree.busy)
+        raise TimeoutError(f"the tree did not settle within {timeout_s} s: {names}")
+
+
+async def within(awaitable: Awaitable[None], timeout_s: float | None, clock: Clock) -> bool:
+    """Await `awaitable` for at most `timeout_s` on `clock`; return whether it came to an end.
+
+    At the limit, or when the caller is cancelled, it is cancelled and awaited.
+    """
+    task = asyncio.ensure_future(awaitable)
+    expired = False
+
+    def expire() -> None:
+        nonlocal expired
+        expired = True
+        task.cancel()
+
+    timer = None if timeout_s is None else clock.call_later(timeout_s, expire)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not expired:
+            raise
+        return False
+    finally:
+        if timer is not None:
+            timer.cancel()
+        task.cancel()
+    return True
