@@ -1,0 +1,161 @@
+"""Define the envelope of a session event, and read and write it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
+
+from harness.session.errors import SessionEventError, SurfaceError
+from harness.wire import FrozenDict, NotJsonError, snapshot_json
+
+_KEYS = {"type", "seq", "time", "data", "surfaceOp", "sourceEventSeqs", "ignorable"}
+MAX_SAFE_INTEGER = 2**53 - 1
+
+
+class Replace(NamedTuple):
+    """Replace the surface nodes from `start` to `end`: seqs of current nodes, both included."""
+
+    start: int
+    end: int
+
+
+SurfaceOp: TypeAlias = Literal["append"] | Replace
+
+
+class SessionEvent(NamedTuple):
+    """One immutable entry of a session log.
+
+    Attributes:
+        type: the event type, such as `user/message`.
+        seq: the position in the log, from 0.
+        time: wall clock in milliseconds since the epoch; may step backwards.
+        data: deeply frozen JSON object.
+        surface_op: how a surface event entered the surface; `None` on every other type.
+        source_event_seqs: earlier events that a surface event was made from.
+        ignorable: whether a reader that does not know the type may skip the event.
+    """
+
+    type: str
+    seq: int
+    time: int
+    data: FrozenDict
+    surface_op: SurfaceOp | None = None
+    source_event_seqs: tuple[int, ...] | None = None
+    ignorable: bool = False
+
+
+def event_to_json(event: SessionEvent) -> dict[str, Any]:
+    """Return the stored form of an event; its data is shared, not copied."""
+    stored: dict[str, Any] = {
+        "type": event.type,
+        "seq": event.seq,
+        "time": event.time,
+        "data": event.data,
+    }
+    if event.surface_op is not None:
+        op = event.surface_op
+        stored["surfaceOp"] = (
+            op if isinstance(op, str) else {"op": "replace", "start": op.start, "end": op.end}
+        )
+    if event.source_event_seqs is not None:
+        stored["sourceEventSeqs"] = list(event.source_event_seqs)
+    if event.ignorable:
+        stored["ignorable"] = True
+    return stored
+
+
+def event_from_json(value: object, *, freeze: bool = True) -> SessionEvent:
+    """Read the stored form of an event.
+
+    Args:
+        value: one decoded storage record.
+        freeze: copy and freeze the data; a caller that owns freshly decoded JSON still needs it,
+            because a decoder returns mutable containers.
+
+    Raises:
+        SessionEventError: the envelope is malformed; names the member.
+    """
+    if not isinstance(value, Mapping):
+        raise SessionEventError(f"expected an event object, found {type(value).__name__}")
+    stored = cast("Mapping[str, Any]", value)
+    if not stored.keys() <= _KEYS:
+        unknown = sorted(str(key) for key in stored.keys() - _KEYS)
+        raise SessionEventError(f"unknown event member {unknown[0]!r}; expected {sorted(_KEYS)}")
+    kind, seq, time = stored.get("type"), stored.get("seq"), stored.get("time")
+    if not isinstance(kind, str) or not kind:
+        raise SessionEventError(f"event type must be a non-empty string, found {kind!r}")
+    if type(seq) is not int or not 0 <= seq <= MAX_SAFE_INTEGER:
+        raise SessionEventError(f"seq must be a non-negative integer, found {seq!r}")
+    if type(time) is not int or abs(time) > MAX_SAFE_INTEGER:
+        raise SessionEventError(f"time of event {seq} must be an integer, found {time!r}")
+    if "ignorable" in stored and stored["ignorable"] is not True:
+        raise SessionEventError(f"ignorable of event {seq} may only be true")
+    data = stored.get("data")
+    return SessionEvent(
+        kind,
+        seq,
+        time,
+        freeze_data(kind, data) if freeze else cast("FrozenDict", data),
+        read_surface_op(stored["surfaceOp"]) if "surfaceOp" in stored else None,
+        read_sources(stored["sourceEventSeqs"]) if "sourceEventSeqs" in stored else None,
+        "ignorable" in stored,
+    )
+
+
+def freeze_data(kind: str, data: object) -> FrozenDict:
+    """Return event data as a frozen copy; data that is frozen already is taken as it is.
+
+    Raises:
+        SessionEventError: it is no JSON object, or holds a value that JSON cannot.
+    """
+    if type(data) is FrozenDict:
+        return data
+    try:
+        frozen = snapshot_json(data)
+    except NotJsonError as error:
+        raise SessionEventError(f"data of {kind!r}: {error}") from error
+    if type(frozen) is not FrozenDict:
+        raise SessionEventError(f"data of {kind!r} must be an object, found {type(data).__name__}")
+    return frozen
+
+
+def read_surface_op(value: object) -> SurfaceOp:
+    """Read a surface marker; accepts the bound names of newer upstream logs too."""
+    if value == "append":
+        return "append"
+    if isinstance(value, Replace):
+        value = {"op": "replace", "start": value.start, "end": value.end}
+    if isinstance(value, Mapping):
+        op = cast("Mapping[str, Any]", value)
+        for first, last in (("start", "end"), ("startSeq", "endSeq")):
+            if set(op) == {"op", first, last} and op["op"] == "replace":
+                start, end = op[first], op[last]
+                if type(start) is int and type(end) is int and start >= 0 and end >= 0:
+                    return Replace(start, end)
+    raise SurfaceError(
+        f"malformed surface operation {value!r}; expected 'append' or"
+        " {'op': 'replace', 'start': seq, 'end': seq}"
+    )
+
+
+def read_sources(value: object) -> tuple[int, ...]:
+    """Read a list of source seqs; accepts `[start, end]` pairs for ascending runs."""
+    if not isinstance(value, (list, tuple)):
+        raise SurfaceError(f"source event seqs must be a list, found {value!r}")
+    seqs: list[int] = []
+    for item in cast("Iterable[object]", value):
+        if isinstance(item, (list, tuple)):
+            seqs.extend(_run(cast("list[object]", item)))
+        elif type(item) is int and item >= 0:
+            seqs.append(item)
+        else:
+            raise SurfaceError(f"source event seqs hold {item!r}, which is no earlier seq")
+    if len(set(seqs)) != len(seqs):
+        raise SurfaceError("source event seqs hold a seq twice")
+    return tuple(seqs)
+
+
+def _run(pair: list[object]) -> range:
+    if len(pair) == 2:
+        start, end = pair
+        if type(start) is int and type(end) is int and 0 <= start <= end <= start + 10_000_000:
+            return range(start, end + 1)
+    raise SurfaceError(f"malformed run of source event seqs {pair!r}")

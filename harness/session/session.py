@@ -1,0 +1,367 @@
+"""The session: an append-only log of immutable events, and the views folded from it."""
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from harness.llm import Message, StreamChunk, chunk_from_json, expand_assistant_stream
+from harness.session import event_types as types
+from harness.session.enclosure import TurnTracker
+from harness.session.errors import (
+    SessionEventError,
+    SessionHeaderError,
+    SessionPublishingError,
+    TurnEnclosureError,
+)
+from harness.session.event import (
+    Replace,
+    SessionEvent,
+    SurfaceOp,
+    freeze_data,
+    read_sources,
+    read_surface_op,
+)
+from harness.session.event_types import EVENT_TYPES, SeedDialect, TurnTrigger
+from harness.session.header import SessionHeader, validate_header
+from harness.session.ids import SessionId
+from harness.session.projection import DerivedHistory
+from harness.session.request_header import EpochHeader, RequestContext, RequestFold
+from harness.session.shapes import check_shape
+from harness.session.surface import SessionSurface
+from harness.wire import FrozenDict
+
+
+class Publisher(Protocol):
+    """Tells others about appends of a live session; the store attaches one."""
+
+    def validate(self, session: "Session", event: SessionEvent) -> None:
+        """Raise to veto an event that is about to be appended."""
+        ...
+
+    def publish(self, session: "Session", event: SessionEvent) -> None:
+        """Report an appended event; never raises."""
+        ...
+
+
+class Session:
+    """An append-only log with `seq == index`, and what follows from it.
+
+    Everything is synchronous. Nothing that was appended ever changes; every view (surface,
+    history, request header, open turn) is folded forward with each append.
+
+    Invariants: a failed append changes nothing; every event but `session/end-seed` lies inside a
+    turn (imported seeds excepted); `events` snapshots never grow.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        header: SessionHeader | None = None,
+        *,
+        seed_dialect: SeedDialect = "native",
+        now_ms: Callable[[], int] | None = None,
+    ) -> None:
+        """Make an empty session; `create` and `from_restore` are the ways to seed one.
+
+        Args:
+            session_id: the id; equals the header's.
+            header: by default one with only the id and the time.
+            seed_dialect: how strictly a seed's enclosure is checked.
+            now_ms: wall clock in milliseconds, injectable for tests and replay.
+        """
+        self._now_ms = now_ms or _wall_clock_ms
+        self.header = header or SessionHeader(id=SessionId(session_id), created_at=self._now_ms())
+        validate_header(self.header)
+        if self.header.id != session_id:
+            raise SessionHeaderError(
+                f"the header belongs to {self.header.id!r}, not to session {session_id!r}"
+            )
+        self.id = self.header.id
+        self.first_live_seq = 0
+        self._log: list[SessionEvent] = []
+        self._snapshot: tuple[SessionEvent, ...] | None = ()
+        self._tracker = TurnTracker(strict=seed_dialect == "native")
+        self.surface = SessionSurface(self._log)
+        self._history = DerivedHistory(self._log, self.surface)
+        self._requests = RequestFold()
+        self._publisher: Publisher | None = None
+        self._is_publishing = False
+        self._deferred: list[Callable[[], object]] = []
+        self.event_filter: Callable[[Any], bool] | None = None
+
+    @classmethod
+    def create(
+        cls,
+        session_id: str,
+        seed: Iterable[SessionEvent] | None = None,
+        header: SessionHeader | None = None,
+        *,
+        seed_dialect: SeedDialect = "native",
+        allow_open_turn: bool = False,
+        now_ms: Callable[[], int] | None = None,
+    ) -> "Session":
+        """Make a session, with a copy of `seed` as its beginning.
+
+        A seed, also an empty one, ends with a `session/end-seed` marker, which is added when the
+        seed does not have it already.
+
+        Raises:
+            SessionEventError: a seed event is malformed or out of order; names its index.
+        """
+        session = cls(session_id, header, seed_dialect=seed_dialect, now_ms=now_ms)
+        if seed is not None:
+            session._plant(seed, allow_open_turn=allow_open_turn)
+        return session
+
+    @classmethod
+    def from_restore(
+        cls,
+        session_id: str,
+        seed: Iterable[SessionEvent],
+        header: SessionHeader,
+        *,
+        seed_dialect: SeedDialect = "native",
+        now_ms: Callable[[], int] | None = None,
+    ) -> "Session":
+        """Make a session from events that storage has just read; validates like `create`."""
+        return cls.create(session_id, seed, header, seed_dialect=seed_dialect, now_ms=now_ms)
+
+    # -- reading -----------------------------------------------------------------------------
+
+    @property
+    def seq(self) -> int:
+        """The seq of the next event, which is the length of the log."""
+        return len(self._log)
+
+    @property
+    def events(self) -> tuple[SessionEvent, ...]:
+        """All events; the same tuple until the next append."""
+        if self._snapshot is None:
+            self._snapshot = tuple(self._log)
+        return self._snapshot
+
+    def event(self, seq: int) -> SessionEvent:
+        """Return one event without a snapshot of all; raises `IndexError` beyond the log."""
+        return self._log[seq]
+
+    def events_from(self, seq: int) -> list[SessionEvent]:
+        """Return the events from `seq` on, as a fresh list."""
+        return self._log[seq:]
+
+    @property
+    def open_turn(self) -> int | None:
+        """The number of the open turn."""
+        return self._tracker.open_turn
+
+    @property
+    def open_step(self) -> int | None:
+        """The number of the open step."""
+        return self._tracker.open_step
+
+    @property
+    def last_turn(self) -> int:
+        """The number of the newest turn, 0 before the first."""
+        return self._tracker.last_turn
+
+    def derive_messages(self) -> list[Message]:
+        """Return what a model sees now: a fresh list of shared messages, oldest first."""
+        return self._history.messages()
+
+    def derive_event_message(self, event: SessionEvent) -> Message | None:
+        """Return the message of one event of this session; the same object each time."""
+        return self._history.message(event)
+
+    def request_header(self) -> EpochHeader | None:
+        """Return the newest request header, canonical and frozen."""
+        return self._requests.header
+
+    def request_context(self) -> RequestContext | None:
+        """Return where the newest request went."""
+        return self._requests.context
+
+    def attempt_stream(self, event: SessionEvent) -> Iterator[tuple[int, StreamChunk]]:
+        """Yield the timed chunks of an `assistant/message` or `assistant/attempt` event.
+
+        They come from the event's embedded records, else from the chunk events it cites.
+        """
+        stream = event.data.get("stream")
+        if stream:
+            yield from expand_assistant_stream(stream)
+            return
+        cited: Iterable[int] = event.source_event_seqs or ()
+        if event.type == types.ASSISTANT_ATTEMPT and "chunkRange" in event.data:
+            bounds = event.data["chunkRange"]
+            cited = range(bounds["start"], bounds["end"] + 1)
+        for seq in cited:
+            chunk = self._log[seq]
+            if chunk.type == types.ASSISTANT_CHUNK:
+                yield chunk.time, chunk_from_json(chunk.data["chunk"])
+
+    def __event_filter__(self, ctx: Any) -> bool:
+        return self.event_filter is None or self.event_filter(ctx)
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def append(
+        self,
+        type: str,
+        data: Mapping[str, Any],
+        *,
+        surface_op: SurfaceOp | Mapping[str, Any] | None = None,
+        source_event_seqs: Iterable[int] | None = None,
+        ignorable: bool = False,
+        message: Message | None = None,
+    ) -> SessionEvent:
+        """Append one event, or raise and change nothing.
+
+        Args:
+            type: the event type.
+            data: JSON object; copied and frozen, unless it is a `FrozenDict` already.
+            surface_op: how a surface event enters the surface.
+            source_event_seqs: earlier events that a surface event was made from.
+            ignorable: whether a reader that does not know the type may skip the event.
+            message: the message that `data` holds verbatim, when the caller has it, so that the
+                projection need not read it again.
+
+        Raises:
+            SessionPublishingError: called while an event of this session is being published.
+            SessionEventError: the event is malformed, or does not fit the turn or the surface.
+            Exception: a `session/validate` listener refused it.
+        """
+        if self._is_publishing:
+            raise SessionPublishingError(
+                f"{type!r} was appended while an event of {self.id} is being published; use"
+                " session.after_publication"
+            )
+        event = SessionEvent(
+            type,
+            len(self._log),
+            self._now_ms(),
+            data if isinstance(data, FrozenDict) else freeze_data(type, data),
+            None if surface_op is None else read_surface_op(surface_op),
+            None if source_event_seqs is None else read_sources(tuple(source_event_seqs)),
+            ignorable,
+        )
+        if type == types.END_SEED:
+            raise TurnEnclosureError("session/end-seed is written by the session itself only")
+        plan = self._check(event)
+        publisher = self._publisher
+        if publisher is None:
+            self._commit(event, plan)
+            if message is not None:
+                self._history.remember(event.seq, message)
+            return event
+        self._is_publishing = True
+        try:
+            publisher.validate(self, event)
+            self._commit(event, plan)
+            if message is not None:
+                self._history.remember(event.seq, message)
+            publisher.publish(self, event)
+        finally:
+            self._is_publishing = False
+            if self._deferred:
+                self._run_deferred()
+        return event
+
+    @contextmanager
+    def enclosed(self, trigger: TurnTrigger) -> Generator[int]:
+        """Append inside the open turn, or inside a one-shot turn opened for this block.
+
+        Yields:
+            The number of the turn. A one-shot turn ends `completed`, or `error` when the block
+            raises. The block must not suspend.
+        """
+        if self.open_turn is not None:
+            yield self.open_turn
+            return
+        turn = self.last_turn + 1
+        self.append(types.TURN_START, {"turn": turn, "trigger": trigger})
+        try:
+            yield turn
+        except BaseException as error:
+            reason = {"kind": "error", "step": 0, "message": str(error) or type(error).__name__}
+            self.append(types.TURN_END, {"turn": turn, "reason": reason})
+            raise
+        self.append(types.TURN_END, {"turn": turn, "reason": {"kind": "completed"}})
+
+    @property
+    def is_publishing(self) -> bool:
+        """Whether an event of this session is being published, so that an append would raise."""
+        return self._is_publishing
+
+    def after_publication(self, callback: Callable[[], object]) -> None:
+        """Call `callback()` now, or right after the current publication has unwound."""
+        if self._is_publishing:
+            self._deferred.append(callback)
+        else:
+            callback()
+
+    def attach(self, publisher: Publisher | None) -> None:
+        """Report appends to `publisher` from now on; `None` detaches. For stores."""
+        self._publisher = publisher
+
+    def _run_deferred(self) -> None:
+        while self._deferred and not self._is_publishing:
+            callback = self._deferred.pop(0)
+            callback()
+
+    def _check(self, event: SessionEvent) -> Any:
+        kind, data = event.type, event.data
+        if kind not in EVENT_TYPES and not event.ignorable:
+            EVENT_TYPES.require(kind, seq=event.seq)
+        if kind == types.ASSISTANT_CHUNK:
+            self._tracker.check(kind, data)
+            if event.surface_op is None and event.source_event_seqs is None:
+                return None
+        else:
+            check_shape(kind, data)
+            self._tracker.check(kind, data, is_rewrite=isinstance(event.surface_op, Replace))
+        return self.surface.plan(event)
+
+    def _commit(self, event: SessionEvent, plan: Any) -> None:
+        self._log.append(event)
+        self._snapshot = None
+        if event.type == types.ASSISTANT_CHUNK:
+            return
+        if plan is not None:
+            self.surface.commit(event, plan)
+        self._tracker.commit(event.type, event.data)
+        self._requests.commit(event)
+
+    # -- seeding -----------------------------------------------------------------------------
+
+    def _plant(self, seed: Iterable[SessionEvent], *, allow_open_turn: bool) -> None:
+        last: SessionEvent | None = None
+        for index, event in enumerate(seed):
+            last = event
+            try:
+                self._plant_one(index, event)
+            except SessionEventError as error:
+                raise error.__class__(f"seed event {index}: {error}") from error
+        if self.open_turn is not None and not allow_open_turn:
+            raise TurnEnclosureError(
+                f"the seed ends inside turn {self.open_turn}; repair it with"
+                " interrupted_turn_closers first"
+            )
+        self._tracker.strict = True
+        if last is None or last.type != types.END_SEED:
+            self.first_live_seq = len(self._log)
+            marker = SessionEvent(types.END_SEED, len(self._log), self._now_ms(), FrozenDict())
+            self._commit(marker, None)
+        else:
+            self.first_live_seq = len(self._log) - 1
+
+    def _plant_one(self, index: int, event: SessionEvent) -> None:
+        if event.seq != index:
+            raise SessionEventError(f"expected seq {index}, found {event.seq}")
+        if event.data.__class__ is not FrozenDict:
+            event = event._replace(data=freeze_data(event.type, event.data))
+        if event.type == types.END_SEED and self.open_turn is not None:
+            raise TurnEnclosureError("session/end-seed inside a turn")
+        self._commit(event, self._check(event))
+
+
+def _wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
