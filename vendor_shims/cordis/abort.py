@@ -10,7 +10,7 @@ import asyncio
 import logging
 import weakref
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, ParamSpec, TypeVar, cast
+from typing import Generic, ParamSpec, TypeVar, cast, overload
 
 from .clock import Clock, LoopClock, TimerHandle
 from .errors import AbortError
@@ -149,6 +149,10 @@ class AbortController(Generic[S]):
 
     __slots__ = ("signal",)
 
+    @overload
+    def __init__(self: AbortController[AbortSignal]) -> None: ...
+    @overload
+    def __init__(self, signal_type: type[S]) -> None: ...
     def __init__(self, signal_type: type[S] | None = None) -> None:
         self.signal: S = signal_type() if signal_type is not None else cast("S", AbortSignal())
 

@@ -14,7 +14,7 @@ from .collect import is_awaitable
 from .events import INTERNAL_DISPATCH, Event, EventName, described
 from .listener import ListenerEffect, describe
 from .stack import TARGET
-from .waterfall import run_chain
+from .waterfall import ready, run_chain
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -221,11 +221,10 @@ class EventBus:
         listeners = self._select(event, "waterfall", args, target)
         if not listeners:
             result = None if inner is None else inner(*args)
-        else:
-            result = run_chain(listeners, args, inner, target=target)
-        if getattr(event, "is_async", False) and not is_awaitable(result):
-            return _ready(result)
-        return result
+            is_settled = not getattr(event, "is_async", False) or is_awaitable(result)
+            return result if is_settled else ready(result)
+        is_async = getattr(described(event), "is_async", False)
+        return run_chain(listeners, args, inner, target=target, is_async=is_async)
 
     def _select(
         self, event: EventName, mode: str, args: tuple[Any, ...], target: object
@@ -274,7 +273,3 @@ async def _join(pending: list[tuple[int, Any]], failures: list[Exception | None]
             failures[position] = result
         elif isinstance(result, BaseException):
             raise result
-
-
-async def _ready(result: Any) -> Any:
-    return result

@@ -193,6 +193,7 @@ class Tree:
         context = copy_context()
         if stack is not None:
             context.run(STACK.set, stack)
+            context.run(TARGET.set, None)
         task = self.bind_loop().create_task(coroutine, name=name, context=context)
         self.tasks[task] = owner
         task.add_done_callback(self._forget)

@@ -19,7 +19,7 @@ class _Link:
     once its listener has returned, calling it raises.
     """
 
-    __slots__ = ("_args", "_closed", "_index", "_inner", "_listeners")
+    __slots__ = ("_args", "_closed", "_index", "_inner", "_is_async", "_listeners")
 
     def __init__(
         self,
@@ -27,7 +27,9 @@ class _Link:
         index: int,
         args: tuple[Any, ...],
         inner: Callable[..., Any] | None,
+        is_async: bool,
     ) -> None:
+        self._is_async = is_async
         self._listeners = listeners
         self._index = index
         self._args = args
@@ -43,7 +45,7 @@ class _Link:
             index += 1
             if listener.gate and not listener.enter():
                 continue
-            following = _Link(listeners, index, self._args, self._inner)
+            following = _Link(listeners, index, self._args, self._inner, self._is_async)
             try:
                 result = listener.call(*self._args, following)
             except BaseException:
@@ -52,13 +54,11 @@ class _Link:
             if result is not None and is_awaitable(result):
                 return _settle(result, following)
             following._closed = True
-            return result
-        if self._inner is None:
-            return None
-        result = self._inner(*self._args)
+            return ready(result) if self._is_async else result
+        result = None if self._inner is None else self._inner(*self._args)
         if result is not None and is_awaitable(result):
             return _flatten(result)
-        return result
+        return ready(result) if self._is_async else result
 
 
 def run_chain(
@@ -67,9 +67,13 @@ def run_chain(
     inner: Callable[..., Any] | None,
     *,
     target: object = None,
+    is_async: bool = False,
 ) -> Any:
-    """Run the chain from its start, with `target` as the current target throughout."""
-    start = _Link(listeners, 0, args, inner)
+    """Run the chain from its start, with `target` as the current target throughout.
+
+    With `is_async` every `next()` and the result can be awaited, whatever a listener returned.
+    """
+    start = _Link(listeners, 0, args, inner, is_async)
     if target is None and TARGET.get() is None:
         return start()
     token = TARGET.set(target)
@@ -78,6 +82,11 @@ def run_chain(
     finally:
         TARGET.reset(token)
     return _targeted(result, target) if result is not None and is_awaitable(result) else result
+
+
+async def ready(result: Any) -> Any:
+    """Return `result`, as an awaitable."""
+    return result
 
 
 async def _settle(awaitable: Awaitable[Any], link: _Link) -> Any:

@@ -1,0 +1,1 @@
+"""Plugins: implementations and consumers of the contracts in `harness`."""
