@@ -1,0 +1,1 @@
+"""The agent harness: one package per service contract."""
