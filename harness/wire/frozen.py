@@ -1,7 +1,7 @@
 """Hold JSON values that nobody can change after they were built."""
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 Json: TypeAlias = Any
 """A JSON value at a border: whoever reads it checks its shape."""
@@ -15,8 +15,9 @@ class FrozenDict(dict[str, Any]):
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("this JSON object is frozen; build a new one instead")
 
-    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse
-    __ior__ = _refuse  # pyright: ignore[reportAssignmentType]  # refusing is narrower than dict's
+    if not TYPE_CHECKING:  # refusing everything is narrower than what a dictionary promises
+        __setitem__ = __delitem__ = __ior__ = _refuse
+        clear = pop = popitem = setdefault = update = _refuse
 
 
 def freeze_json(value: Json) -> Json:

@@ -1,0 +1,139 @@
+"""Copy foreign values into frozen, lossless JSON, in one pass and at any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any, cast
+
+import attrs
+
+from harness.wire.errors import NotJsonError
+from harness.wire.frozen import FrozenDict, Json
+from harness.wire.text import has_lone_surrogate
+
+MAX_SAFE_INTEGER = 2**53 - 1
+_MAX_SHOWN_STEPS = 20
+
+
+@attrs.define
+class _Open:
+    """One container being copied: the source, what is left of it, and the copy so far."""
+
+    source: object
+    rest: Iterator[tuple[Any, Any]]
+    is_object: bool
+    keys: list[str] = attrs.field(factory=list)
+    items: list[Any] = attrs.field(factory=list)
+    step: object = ""
+
+    def close(self) -> FrozenDict | tuple[Any, ...]:
+        """Return the frozen copy."""
+        if self.is_object:
+            return FrozenDict(zip(self.keys, self.items, strict=True))
+        return tuple(self.items)
+
+
+def snapshot_json(value: Json, *, allow_surrogates: bool = True) -> Json:
+    """Return a deeply frozen copy: objects as `FrozenDict`, lists and tuples as tuples.
+
+    Every nested value is read once. Accepted are None, booleans, strings, integers within
+    ±(2**53 - 1), finite floats but -0.0, lists, tuples and dictionaries with string keys.
+
+    Raises:
+        NotJsonError: the value holds anything else, contains itself, or (unless
+            `allow_surrogates`) holds text that has no UTF-8 form.
+    """
+    return _Copier(allow_surrogates=allow_surrogates).copy(value)
+
+
+class _Copier:
+    """Copy one value.
+
+    Invariants: `_open` holds the containers from the root down to the place being read; `_ids`
+    holds the identities of exactly those, so that a cycle is seen at once.
+    """
+
+    def __init__(self, *, allow_surrogates: bool) -> None:
+        self._allow_surrogates = allow_surrogates
+        self._open: list[_Open] = []
+        self._ids: set[int] = set()
+
+    def copy(self, value: Json) -> Json:
+        done, copied = self._start(value)
+        if done:
+            return copied
+        while True:
+            top = self._open[-1]
+            try:
+                step, item = next(top.rest)
+            except StopIteration:
+                self._open.pop()
+                self._ids.discard(id(top.source))
+                copied = top.close()
+                if not self._open:
+                    return copied
+                self._open[-1].items.append(copied)
+                continue
+            except RuntimeError as error:  # a dictionary that changes while it is read
+                raise self._refuse("changed while it was read") from error
+            top.step = step
+            if top.is_object:
+                self._check_key(step)
+                top.keys.append(step)
+            done, copied = self._start(item)
+            if done:
+                top.items.append(copied)
+
+    def _start(self, value: Json) -> tuple[bool, Json]:
+        """Copy a scalar, or open a container; the first member tells which."""
+        kind = cast("type[object]", type(value))
+        if value is None or kind is bool:
+            return True, value
+        if kind is str:
+            self._check_text(value)
+            return True, value
+        if kind is int:
+            if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+                raise self._refuse("is an integer beyond 2**53 - 1, which JSON readers round")
+            return True, value
+        if kind is float:
+            if not isfinite(value) or (value == 0.0 and str(value) == "-0.0"):
+                raise self._refuse(f"is {value!r}, which is no finite JSON number")
+            return True, value
+        if kind is dict or kind is FrozenDict:
+            members = cast("dict[Any, Any]", value).items()
+            self._enter(value, iter(members), is_object=True)
+            return False, None
+        if kind is list or kind is tuple:
+            self._enter(value, iter(enumerate(cast("list[Any]", value))), is_object=False)
+            return False, None
+        raise self._refuse(f"is of type {kind.__qualname__}, which has no JSON form")
+
+    def _enter(self, source: object, rest: Iterator[tuple[Any, Any]], *, is_object: bool) -> None:
+        if id(source) in self._ids:
+            raise self._refuse("contains itself")
+        self._ids.add(id(source))
+        self._open.append(_Open(source, rest, is_object))
+
+    def _check_key(self, key: object) -> None:
+        if type(key) is not str:
+            raise self._refuse("has a key that is no string")
+        self._check_text(key)
+
+    def _check_text(self, text: str) -> None:
+        if not self._allow_surrogates and has_lone_surrogate(text):
+            raise self._refuse("holds an unpaired surrogate, which cannot be written as UTF-8")
+
+    def _refuse(self, reason: str) -> NotJsonError:
+        return NotJsonError(reason, self._path())
+
+    def _path(self) -> str:
+        """Return the place being read; very deep places are shown by their first steps."""
+        path = ""
+        for level in self._open[:_MAX_SHOWN_STEPS]:
+            if not level.is_object:
+                path += f"[{level.step}]"
+            else:
+                path += f".{level.step!s:.60}" if path else f"{level.step!s:.60}"
+        return path + ("…" if len(self._open) > _MAX_SHOWN_STEPS else "")
