@@ -1,5 +1,5 @@
-"""The providerless spine of an agent harness as one plugin."""
+"""The providerless spine of an agent harness as one plugin; mount the package itself."""
 
-from harness_plugins.agent_core.plugin import AgentCoreConfig, apply
+from harness_plugins.agent_core.plugin import AgentCoreConfig, Config, apply, name
 
-__all__ = ["AgentCoreConfig", "apply"]
+__all__ = ["AgentCoreConfig", "Config", "apply", "name"]

@@ -1,5 +1,5 @@
-"""A development guard: refuses what must never happen, before it reaches the log."""
+"""A development guard against what must never happen; mount the package itself."""
 
-from harness_plugins.invariants.plugin import InvariantGuardConfig, apply
+from harness_plugins.invariants.plugin import Config, InvariantGuardConfig, apply, name
 
-__all__ = ["InvariantGuardConfig", "apply"]
+__all__ = ["Config", "InvariantGuardConfig", "apply", "name"]
