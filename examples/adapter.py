@@ -6,7 +6,6 @@ Run it with `python examples/adapter.py`; no network is needed.
 import asyncio
 from collections.abc import AsyncIterator
 
-import harness_plugins.agent_core.plugin as agent_core
 from harness.agent import AgentOptions, CreateAgentOptions
 from harness.llm import (
     BlockEnd,
@@ -19,6 +18,7 @@ from harness.llm import (
     TextBlock,
     TextDelta,
 )
+from harness_plugins import agent_core
 from vendor_shims.cordis import Context, plugin
 
 

@@ -6,10 +6,10 @@ Run it with `python examples/permission_gate.py`; no model and no network are ne
 import asyncio
 from collections.abc import Awaitable
 
-import harness_plugins.agent_core.plugin as agent_core
 from harness.agent import AgentOptions, CreateAgentOptions
 from harness.testing.model import ScriptedModel, calls, says
 from harness.tools import PRE_EXECUTE, Deny, PreToolDecision, ToolExecution, tool
+from harness_plugins import agent_core
 from vendor_shims.cordis import Context, Next
 from vendor_shims.schema import config, field
 

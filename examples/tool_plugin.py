@@ -6,10 +6,10 @@ Run it with `python examples/tool_plugin.py`; no model and no network are needed
 import asyncio
 from typing import Annotated
 
-import harness_plugins.agent_core.plugin as agent_core
 from harness.agent import AgentOptions, CreateAgentOptions
 from harness.testing.model import ScriptedModel, calls, says
 from harness.tools import tool
+from harness_plugins import agent_core
 from vendor_shims.cordis import Context, plugin
 from vendor_shims.schema import Ge, Le
 
