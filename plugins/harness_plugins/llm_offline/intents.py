@@ -1,0 +1,80 @@
+"""Read what the user wants from plain words."""
+
+import re
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+Kind: TypeAlias = Literal[
+    "run", "write", "read", "find", "list", "summarize", "todo", "plan", "ask", "help"
+]
+
+
+@frozen
+class Intent:
+    """Name one thing the guide can do, with its subject: a command, a path or a text."""
+
+    kind: Kind
+    subject: str = ""
+    text: str = ""
+
+
+_POLITE = r"^\s*(?:please\s+|can you\s+|could you\s+)?"
+_PATH = r"(`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|\S*[./]\S*|\S+(?=\s*$))"
+"""Something quoted, a word with a dot or a slash, or the last word."""
+_FENCE = re.compile(r"```(?:bash|sh|shell|console|zsh)\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+
+
+def _rule(
+    pattern: str, build: Callable[[re.Match[str]], Intent]
+) -> tuple[re.Pattern[str], Callable[[re.Match[str]], Intent]]:
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL), build
+
+
+_RULES = (
+    _rule(
+        _POLITE + r"(?:run|execute)(?:\s+the\s+command)?[\s:]+(\S.*)$",
+        lambda m: Intent("run", _unquote(m[1])),
+    ),
+    _rule(
+        _POLITE + r"write\s+([^\s:]+)\s*:[ \t]?\n?(.*)$",
+        lambda m: Intent("write", _unquote(m[1]), m[2]),
+    ),
+    _rule(
+        _POLITE + r"(?:read|show|open|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?" + _PATH,
+        lambda m: Intent("read", _unquote(m[1].rstrip("?!,;"))),
+    ),
+    _rule(
+        _POLITE + r"(?:find|search|grep)(?:\s+for)?[\s:]+([^\n]+)",
+        lambda m: Intent("find", _unquote(m[1])),
+    ),
+    _rule(r"\bsummari[sz]e|\bthis repository\b", lambda _: Intent("summarize")),
+    _rule(r"\btodo\b", lambda _: Intent("todo")),
+    _rule(r"\blist\b|\bls\b|\bwhat files\b", lambda _: Intent("list")),
+    _rule(r"\bplan\b", lambda _: Intent("plan")),
+    _rule(r"\bask\b", lambda _: Intent("ask")),
+)
+
+
+def read_intent(text: str) -> Intent:
+    """Return the first thing that the text asks for; `help` when nothing is recognised.
+
+    A fenced shell block counts as a command to run wherever it stands.
+    """
+    fence = _FENCE.search(text)
+    if fence is not None and fence[1].strip():
+        return Intent("run", fence[1].strip())
+    for pattern, build in _RULES:
+        match = pattern.search(text)
+        if match is not None:
+            return build(match)
+    return Intent("help")
+
+
+def _unquote(text: str) -> str:
+    text = text.strip()
+    for quote in ("`", '"', "'"):
+        if len(text) > 2 and text[0] == text[-1] == quote and quote not in text[1:-1]:
+            return text[1:-1].strip()
+    return text
