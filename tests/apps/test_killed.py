@@ -114,6 +114,7 @@ def assert_valid_on_the_wire(messages: list[dict[str, Any]]) -> None:
     assert expected == []
 
 
+@pytest.mark.fuzz
 @pytest.mark.spec("09-C070", "09-C071")
 @pytest.mark.parametrize("seed", range(N_KILLS))
 async def test_killed_at_a_random_moment_it_resumes_and_has_lost_nothing(
