@@ -19,7 +19,8 @@ def main() -> None:
     """Compile and run standard input under the name given as the first argument."""
     name = sys.argv[1]
     network_guard.install()
-    code = compile(sys.stdin.read(), name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code = compile(sys.stdin.read(), name, "exec", flags=flags, dont_inherit=True)
     namespace = {"__name__": "__main__", "__file__": name}
     if code.co_flags & inspect.CO_COROUTINE:
         # `exec` would drop the coroutine that such a code object makes; `eval` returns it.
