@@ -1,9 +1,15 @@
 """The log oracle: what a session log must satisfy beyond what `append` enforces."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from harness.llm import BlockAssembler, LlmError, chunk_from_json
+from harness.llm import (
+    BlockAssembler,
+    LlmError,
+    StreamChunk,
+    chunk_from_json,
+    expand_assistant_stream,
+)
 from harness.session import (
     ASSISTANT_ATTEMPT,
     ASSISTANT_CHUNK,
@@ -17,6 +23,8 @@ from harness.session import (
     TOOL_CALL,
     TOOL_RESULT,
     TURN_END,
+    USER_MESSAGE,
+    SeedDialect,
     Session,
     SessionEvent,
     SessionEventError,
@@ -92,28 +100,33 @@ class LogChecker:
             return None
         if self._message is not None:
             return "S12", f"a second assistant/message in the step of event {self._message.seq}"
-        if event.source_event_seqs is None:
-            return None
         own = [chunk.seq for chunk in self._chunks]
-        if list(event.source_event_seqs) != own:
-            return "S12", f"its sources {list(event.source_event_seqs)[:6]} are not {own[:6]}"
+        if list(event.source_event_seqs or ()) != own:
+            return "S12", f"its sources {event.source_event_seqs} are not its chunks {own[:6]}"
+        has_stream = event.source_event_seqs is not None or bool(event.data.get("stream"))
+        if event.data.get("rewritten") or not has_stream:
+            return None
         return self._check_content(event)
 
     def _check_content(self, event: SessionEvent) -> tuple[str, str] | None:
-        if event.data.get("rewritten"):
-            return None
         assembler = BlockAssembler()
-        for chunk in self._chunks:
-            assembler.push(chunk_from_json(chunk.data["chunk"]))
         is_interrupted = event.data.get("interrupted") is True
         try:
+            for chunk in self._stream(event):
+                assembler.push(chunk)
             blocks = assembler.interrupted_blocks() if is_interrupted else assembler.blocks()
-        except LlmError as error:
+        except (LlmError, ValueError) as error:
             return "S13", f"its chunks cannot be assembled: {error}"
         expected = freeze_json([block.to_json() for block in blocks])
         if not json_equal(expected, event.data["message"]["content"]):
             return "S13", "its content is not what its chunks make"
         return None
+
+    def _stream(self, event: SessionEvent) -> Iterator[StreamChunk]:
+        if self._chunks:
+            yield from (chunk_from_json(chunk.data["chunk"]) for chunk in self._chunks)
+        else:
+            yield from (chunk for _, chunk in expand_assistant_stream(event.data.get("stream", ())))
 
     def _check_attempt(self, event: SessionEvent) -> tuple[str, str] | None:
         bounds = event.data.get("chunkRange")
@@ -147,7 +160,9 @@ class LogChecker:
             return None
         return "S7", f"result of call {call_id!r}, which has no unanswered tool/call"
 
-    def _check_between(self, _event: SessionEvent) -> tuple[str, str] | None:
+    def _check_between(self, event: SessionEvent) -> tuple[str, str] | None:
+        if event.surface_op != "append":
+            return None
         if len(self._answered) < len(self._calls):
             return "S16", "it stands between a tool call and its result"
         return None
@@ -172,6 +187,7 @@ _CHECKS = {
     ASSISTANT_ATTEMPT: LogChecker._check_attempt,  # pyright: ignore[reportPrivateUsage] - own
     TOOL_CALL: LogChecker._check_call,  # pyright: ignore[reportPrivateUsage] - own
     TOOL_RESULT: LogChecker._check_result,  # pyright: ignore[reportPrivateUsage] - own
+    USER_MESSAGE: LogChecker._check_between,  # pyright: ignore[reportPrivateUsage] - own
     CONTEXT_MESSAGE: LogChecker._check_between,  # pyright: ignore[reportPrivateUsage] - own
     STEERING_MESSAGE: LogChecker._check_between,  # pyright: ignore[reportPrivateUsage] - own
     STEP_END: LogChecker._check_step_end,  # pyright: ignore[reportPrivateUsage] - own
@@ -180,20 +196,26 @@ _CHECKS = {
 
 
 def check_log(
-    events: Iterable[SessionEvent], *, is_complete: bool = False
+    events: Iterable[SessionEvent],
+    *,
+    is_complete: bool = False,
+    seed_dialect: SeedDialect = "native",
 ) -> tuple[Violation, ...]:
     """Return every broken rule of a log, in order; empty for a log that cannot lie.
+
+    Only the first breach of S1 to S11 is reported, alone: behind it nothing can be folded.
 
     Args:
         events: the log, from seq 0.
         is_complete: also demand that no turn is open at the end.
+        seed_dialect: `upstream` for an imported log, whose facts may stand between turns.
     """
     log = list(events)
     found: list[Violation] = []
     try:
-        session = Session.create("checked", log, allow_open_turn=True)
+        session = Session.create("checked", log, seed_dialect=seed_dialect, allow_open_turn=True)
     except SessionEventError as error:
-        return (Violation("S1-S11", len(log), str(error)),)
+        return (Violation("S1-S11", error.index or 0, str(error)),)
     if is_complete and session.open_turn is not None:
         found.append(Violation("S3", len(log), f"turn {session.open_turn} is open at the end"))
     checker = LogChecker()

@@ -64,6 +64,7 @@ from harness.session.header import (
 )
 from harness.session.ids import SessionId, new_session_id
 from harness.session.projection import derive_event_message
+from harness.session.publication import Publisher
 from harness.session.repair import balanced_prefix, interrupted_turn_closers, unanswered_result
 from harness.session.request_header import (
     EpochHeader,
@@ -72,7 +73,7 @@ from harness.session.request_header import (
     fold_request_header,
     header_equals,
 )
-from harness.session.session import Publisher, Session
+from harness.session.session import Session
 from harness.session.store import SessionStore
 from harness.session.surface import (
     Replacement,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from harness.llm import Message, TextBlock, ToolCallBlock, ToolResultBlock, tool_source
-from harness.session.event_types import ASSISTANT_MESSAGE, TOOL_RESULT
+from harness.session.event import SessionEvent
 from harness.session.session import Session
 
 MISSING_RESULT_TEXT = (
@@ -15,25 +15,18 @@ MISSING_RESULT_TEXT = (
 def repair_tool_adjacency(messages: list[Message]) -> list[Message]:
     """Return a history in which each call is followed directly by its one result.
 
-    A later result moves behind its call, a second one and one without a call are dropped, and a
-    call without one gets an error result. Idempotent; a history that conforms is returned as the
-    same list. Meant for hand-built and foreign histories: a live session always conforms.
+    A later result moves behind its call, a second one and one without an earlier call are dropped,
+    and a call without one gets an error result. Idempotent; a history that conforms is returned as
+    the same list. Meant for hand-built and foreign histories: a live session always conforms.
     """
-    results: dict[str, Message] = {}
-    for message in messages:
-        call_id = _answers(message)
-        if call_id is not None:
-            results.setdefault(call_id, message)
+    pairs = _pair(messages)
     repaired: list[Message] = []
-    placed: set[str] = set()
-    for message in messages:
+    for position, message in enumerate(messages):
         if _answers(message) is not None:
             continue
         repaired.append(message)
-        for call in _calls(message):
-            if call.id not in placed:
-                placed.add(call.id)
-                repaired.append(results.get(call.id) or _missing(call.id))
+        for call_id, at in pairs.get(position, ()):
+            repaired.append(_missing(call_id) if at is None else messages[at])
     is_same = len(repaired) == len(messages) and all(
         one is other for one, other in zip(repaired, messages, strict=True)
     )
@@ -43,27 +36,53 @@ def repair_tool_adjacency(messages: list[Message]) -> list[Message]:
 def safe_cut_points(session: Session) -> tuple[int, ...]:
     """Return the surface positions at which no call is cut from its result.
 
-    Position p is safe when no assistant message before p has a call whose result stands at or
-    behind p; 0 and the length of the surface are positions too.
+    Position p is safe when no assistant message before p has a call whose result stands, or is
+    still to come, at or behind p; 0 and the length of the surface are positions too.
     """
-    events = session.events
-    open_calls: set[str] = set()
-    points: list[int] = []
     nodes = session.surface.nodes
-    for position, seq in enumerate(nodes):
-        if not open_calls:
+    events = [session.event(seq) for seq in nodes]
+    pairs = _pair([session.derive_event_message(event) for event in events])
+    reach = -1  # the last position that a call already passed has made unsafe
+    points: list[int] = []
+    for position in range(len(nodes) + 1):
+        if reach < position:
             points.append(position)
-        event = events[seq]
-        message = session.derive_event_message(event)
+        for _, at in pairs.get(position, ()):
+            if at is not None:
+                reach = max(reach, at)
+            elif _is_running(session, events[position]):
+                reach = len(nodes)
+    return tuple(points)
+
+
+def _is_running(session: Session, event: SessionEvent) -> bool:
+    place = (event.data["turn"], event.data["step"])
+    return place == (session.open_turn, session.open_step)
+
+
+def _pair(messages: Sequence[Message | None]) -> dict[int, list[tuple[str, int | None]]]:
+    """Return, by the position of each message with calls, their ids and their results' positions.
+
+    A result answers the newest message before it that calls its id; models use ids again.
+    """
+    answers: dict[int, list[tuple[str, int | None]]] = {}
+    waiting: dict[str, tuple[int, list[int]]] = {}
+    for position, message in enumerate(messages):
         if message is None:
             continue
-        if event.type == ASSISTANT_MESSAGE:
-            open_calls.update(call.id for call in _calls(message))
-        elif event.type == TOOL_RESULT:
-            open_calls.discard(_answers(message) or "")
-    if not open_calls:
-        points.append(len(nodes))
-    return tuple(points)
+        calls = [call.id for call in _calls(message)]
+        if calls:
+            answers[position] = [(call_id, None) for call_id in calls]
+            for call_id in calls:
+                waiting[call_id] = (position, [])
+            for index, call_id in enumerate(calls):
+                waiting[call_id][1].append(index)
+        call_id = _answers(message)
+        if call_id is not None and call_id in waiting:
+            asked, indices = waiting[call_id]
+            if indices:
+                answers[asked][indices.pop(0)] = (call_id, position)
+    return answers
 
 
 def _calls(message: Message) -> Iterable[ToolCallBlock]:

@@ -14,9 +14,6 @@ _IN_STEP = frozenset(
         types.REQUEST_OVERRIDE,
     }
 )
-_OUTSIDE = frozenset({types.END_SEED})
-# Upstream writes log-only facts and injected user messages between turns; nothing else.
-_ENCLOSED_UPSTREAM = types.SURFACE_TYPES - {types.USER_MESSAGE}
 
 
 class TurnTracker:
@@ -50,12 +47,11 @@ class TurnTracker:
             self._check_in_step(kind, data)
         elif kind in _BRACKETS:
             _BRACKETS[kind](self, data)
-        elif self.open_turn is None and kind not in _OUTSIDE:
-            if self.strict or kind in _ENCLOSED_UPSTREAM:
-                raise TurnEnclosureError(
-                    f"{kind!r} outside a turn; append it inside a turn, or through"
-                    " session.enclosed or agent.annotate"
-                )
+        elif self.open_turn is None and self._must_be_enclosed(kind):
+            raise TurnEnclosureError(
+                f"{kind!r} outside a turn; append it inside a turn, or through session.enclosed"
+                " or agent.annotate"
+            )
 
     def commit(self, kind: str, data: Any) -> None:
         """Take a checked event over."""
@@ -69,14 +65,20 @@ class TurnTracker:
         elif kind == types.STEP_END:
             self.open_step = None
 
+    def _must_be_enclosed(self, kind: str) -> bool:
+        """Others write context and facts between turns, but results are rewritten inside one."""
+        return kind == types.TOOL_RESULT or (self.strict and kind != types.END_SEED)
+
     def _check_in_step(self, kind: str, data: Any) -> None:
         if self.open_step is None:
             raise TurnEnclosureError(f"{kind!r} outside a step")
-        if data.get("turn") != self.open_turn or data.get("step") != self.open_step:
-            raise TurnEnclosureError(
-                f"{kind!r} names turn {data.get('turn')!r} step {data.get('step')!r}, but turn"
-                f" {self.open_turn} step {self.open_step} is open"
-            )
+        turn, step = data.get("turn"), data.get("step")
+        if type(turn) is int is type(step) and turn == self.open_turn and step == self.open_step:
+            return
+        raise TurnEnclosureError(
+            f"{kind!r} names turn {turn!r} step {step!r}, but turn {self.open_turn} step"
+            f" {self.open_step} is open"
+        )
 
     def _check_turn_start(self, data: Any) -> None:
         if self.open_turn is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from harness.llm import ContentBlock, TextBlock
 
 _CLOSING = re.compile(r"</(?=context)", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 def wrap_content(
@@ -18,17 +18,24 @@ def wrap_content(
     Text inside cannot close the envelope: its `</context` is written `&lt;/context`.
     """
     wrapped: list[ContentBlock] = []
-    text = f'<context source="{_attribute(_label(source))}">'
+    opening = f'<context source="{_attribute(_label(source))}">'
+    texts: list[str] = []
     for block in content:
         if isinstance(block, TextBlock):
-            text += _CLOSING.sub("&lt;/", block.text)
-        else:
-            if text:
-                wrapped.append(TextBlock(text))
-            text = ""
-            wrapped.append(block)
-    wrapped.append(TextBlock(text + "</context>"))
+            texts.append(block.text)
+            continue
+        text = opening + _inner(texts)
+        if text:
+            wrapped.append(TextBlock(text))
+        wrapped.append(block)
+        opening, texts = "", []
+    wrapped.append(TextBlock(opening + _inner(texts) + "</context>"))
     return tuple(wrapped)
+
+
+def _inner(texts: list[str]) -> str:
+    """Join before escaping: a closing tag may be spread over several blocks."""
+    return _CLOSING.sub("&lt;/", "".join(texts))
 
 
 def _label(source: Mapping[str, Any]) -> str:

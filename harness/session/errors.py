@@ -22,9 +22,10 @@ class SessionError(HarnessError):
 
 
 class SessionEventError(SessionError, ValueError):
-    """Report an event that the log cannot hold."""
+    """Report an event that the log cannot hold; `index` is its place when it is part of a seed."""
 
     code: str = "SESSION_EVENT"
+    index: int | None = None
 
 
 class TurnEnclosureError(SessionEventError):

@@ -8,6 +8,7 @@ from harness.wire import FrozenDict, NotJsonError, snapshot_json
 
 _KEYS = {"type", "seq", "time", "data", "surfaceOp", "sourceEventSeqs", "ignorable"}
 MAX_SAFE_INTEGER = 2**53 - 1
+_MAX_SOURCES = 1_000_000
 
 
 class Replace(NamedTuple):
@@ -95,7 +96,7 @@ def event_from_json(value: object, *, freeze: bool = True) -> SessionEvent:
         time,
         freeze_data(kind, data) if freeze else cast("FrozenDict", data),
         read_surface_op(stored["surfaceOp"]) if "surfaceOp" in stored else None,
-        read_sources(stored["sourceEventSeqs"]) if "sourceEventSeqs" in stored else None,
+        read_sources(stored["sourceEventSeqs"], seq) if "sourceEventSeqs" in stored else None,
         "ignorable" in stored,
     )
 
@@ -136,26 +137,50 @@ def read_surface_op(value: object) -> SurfaceOp:
     )
 
 
-def read_sources(value: object) -> tuple[int, ...]:
-    """Read a list of source seqs; accepts `[start, end]` pairs for ascending runs."""
+def read_sources(value: object, seq: int) -> tuple[int, ...]:
+    """Read the source seqs of event `seq`; accepts `[start, end]` pairs for ascending runs."""
     if not isinstance(value, (list, tuple)):
         raise SurfaceError(f"source event seqs must be a list, found {value!r}")
     seqs: list[int] = []
     for item in cast("Iterable[object]", value):
         if isinstance(item, (list, tuple)):
-            seqs.extend(_run(cast("list[object]", item)))
-        elif type(item) is int and item >= 0:
+            seqs.extend(_run(cast("list[object]", item), seq))
+        elif type(item) is int and 0 <= item < seq:
             seqs.append(item)
         else:
-            raise SurfaceError(f"source event seqs hold {item!r}, which is no earlier seq")
-    if len(set(seqs)) != len(seqs):
-        raise SurfaceError("source event seqs hold a seq twice")
+            raise SurfaceError(f"source event {item!r} is not earlier than event {seq}")
+        if len(seqs) > min(seq, _MAX_SOURCES):
+            break  # more than there are earlier events: some are named twice
+    if len(set(seqs)) != len(seqs) or len(seqs) > _MAX_SOURCES:
+        raise SurfaceError("source event seqs hold a seq twice, or too many")
     return tuple(seqs)
 
 
-def _run(pair: list[object]) -> range:
+def _run(pair: list[object], seq: int) -> range:
     if len(pair) == 2:
         start, end = pair
-        if type(start) is int and type(end) is int and 0 <= start <= end <= start + 10_000_000:
-            return range(start, end + 1)
+        if type(start) is int and type(end) is int and 0 <= start <= end < seq:
+            return range(start, min(end, start + _MAX_SOURCES) + 1)
     raise SurfaceError(f"malformed run of source event seqs {pair!r}")
+
+
+def check_planted(event: SessionEvent, index: int) -> SessionEvent:
+    """Return the event that stands at `index` of a seed, frozen where its maker left that out.
+
+    Raises:
+        SessionEventError: its envelope is malformed.
+    """
+    kind: object = type(event)
+    if kind is not SessionEvent:
+        raise SessionEventError(f"expected a session event, found {kind!r}")
+    if type(event.seq) is not int or event.seq != index:
+        raise SessionEventError(f"expected seq {index}, found {event.seq!r}")
+    if type(event.time) is not int:
+        raise SessionEventError(f"time of event {index} must be an integer, found {event.time!r}")
+    if type(event.data) is not FrozenDict:
+        event = event._replace(data=freeze_data(event.type, event.data))
+    if event.surface_op is not None and event.surface_op != "append":
+        event = event._replace(surface_op=read_surface_op(event.surface_op))
+    if event.source_event_seqs is not None and type(event.source_event_seqs) is not tuple:
+        event = event._replace(source_event_seqs=read_sources(event.source_event_seqs, index))
+    return event

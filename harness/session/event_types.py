@@ -1,6 +1,5 @@
 """Name the session event types, and let packages declare more of them."""
 
-from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
@@ -45,8 +44,6 @@ class EventType:
 
     name: str
     doc: str = ""
-    projector: Callable[[Any], Any] | None = None
-    """Makes the model-visible message; only for surface types beyond the built-in ones."""
 
 
 class EventTypeRegistry:
@@ -85,9 +82,11 @@ class EventTypeRegistry:
         kind = trigger.get("kind") if isinstance(trigger, dict) else "message"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON object
         return kind in self._conversational
 
-    def require(self, name: str, *, seq: int) -> None:
-        """Raise `SessionEventError` for a type that nobody declared."""
-        if name not in self._types:
+    def require(self, name: object, *, seq: int, is_ignorable: bool = False) -> None:
+        """Raise `SessionEventError` for a type that nobody declared, unless it may be skipped."""
+        if type(name) is not str or not name:
+            raise SessionEventError(f"event type must be a non-empty string, found {name!r}")
+        if name not in self._types and not is_ignorable:
             raise SessionEventError(
                 f"event {seq} has the unknown type {name!r}; declare it with"
                 " EVENT_TYPES.register, or mark the event ignorable"

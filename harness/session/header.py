@@ -7,7 +7,7 @@ import attrs
 
 from harness.session.errors import SessionHeaderError
 from harness.session.ids import SessionId
-from harness.wire import FrozenDict, snapshot_json
+from harness.wire import FrozenDict, freeze_json
 
 SESSION_FORMAT_VERSION: Final = 1000
 """The native format. The number alone is the identity; native numbers start here."""
@@ -29,9 +29,11 @@ class SessionHeader:
     origin: Literal["subagent"] | None = None
     delegation_depth: int = 0
     agent_preset: str | None = None
-    imported_from: FrozenDict | None = None
+    imported_from: FrozenDict | None = attrs.field(
+        default=None, converter=attrs.converters.optional(freeze_json)
+    )
     """Where an imported log came from; its seed is checked with the relaxed rules."""
-    extra: FrozenDict = attrs.field(factory=FrozenDict)
+    extra: FrozenDict = attrs.field(factory=FrozenDict, converter=freeze_json)
     """Members that this build does not know, kept for the next writer."""
 
 
@@ -57,6 +59,8 @@ def header_to_json(header: SessionHeader) -> dict[str, Any]:
         if value is not None:
             stored[key] = value
     stored.update(header.extra)
+    if header.imported_from is not None:  # stands last
+        stored["importedFrom"] = stored.pop("importedFrom")
     return stored
 
 
@@ -80,12 +84,7 @@ def header_from_json(value: object, *, is_stored: bool = True) -> SessionHeader:
     for name in ("id", "created_at", "version"):
         if name not in members:
             raise SessionHeaderError(f"the header has no {name!r}")
-    origin = members.get("imported_from")
-    if origin is not None:
-        if not isinstance(origin, Mapping):
-            raise SessionHeaderError(f"importedFrom must be an object, found {origin!r}")
-        members["imported_from"] = snapshot_json(dict(cast("Mapping[str, Any]", origin)))
-    header = SessionHeader(**members, extra=snapshot_json(unknown))
+    header = SessionHeader(**members, extra=unknown)
     validate_header(header)
     return header
 
@@ -104,6 +103,8 @@ def validate_header(header: SessionHeader) -> None:
         _text("parentSession", header.parent_session)
     if header.agent_preset is not None:
         _text("agentPreset", header.agent_preset)
+    if header.imported_from is not None and type(header.imported_from) is not FrozenDict:
+        raise SessionHeaderError(f"importedFrom must be an object, found {header.imported_from!r}")
     if header.origin not in (None, "subagent"):
         raise SessionHeaderError(f"origin may only be 'subagent', found {header.origin!r}")
 

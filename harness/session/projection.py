@@ -8,6 +8,7 @@ import attrs
 from harness.llm import Message
 from harness.session import event_types as types
 from harness.session.envelope import wrap_content
+from harness.session.errors import MessageShapeError
 from harness.session.event import SessionEvent
 from harness.session.surface import SessionSurface
 
@@ -19,6 +20,24 @@ def derive_event_message(event: SessionEvent) -> Message | None:
     """
     derive = _DERIVERS.get(event.type)
     return None if derive is None else derive(event.data)
+
+
+def read_message(event: SessionEvent, given: Message | None = None) -> Message | None:
+    """Derive the message of an event that is not in a log yet.
+
+    Args:
+        event: any event.
+        given: the message that the event's data holds, when its writer has it.
+
+    Raises:
+        MessageShapeError: the message holds a malformed block, or one nested too deeply.
+    """
+    if given is not None and given.content and event.type in _VERBATIM:
+        return given
+    try:
+        return derive_event_message(event)
+    except ValueError as error:
+        raise MessageShapeError(f"{event.type!r} holds a {error}") from error
 
 
 def _verbatim(data: Any) -> Message:
@@ -40,6 +59,7 @@ def _tool_result(data: Any) -> Message:
     return Message.from_json(data["message"])
 
 
+_VERBATIM = frozenset({types.USER_MESSAGE, types.ASSISTANT_MESSAGE, types.TOOL_RESULT})
 _DERIVERS: dict[str, Callable[[Any], Message | None]] = {
     types.USER_MESSAGE: _verbatim,
     types.CONTEXT_MESSAGE: _enveloped,
@@ -53,7 +73,7 @@ class DerivedHistory:
     """The message list of a surface, folded forward.
 
     Invariants: `_messages` are those of the first `_n_nodes` nodes of the surface at its
-    generation `_generation`; a message is made once per event.
+    generation `_generation`; `_cache` has an entry for each surface event of the log.
     """
 
     __slots__ = ("_cache", "_events", "_generation", "_messages", "_n_nodes", "_surface")
@@ -68,15 +88,14 @@ class DerivedHistory:
         self._generation = 0
 
     def message(self, event: SessionEvent) -> Message | None:
-        """Return the event's message; the same object each time."""
-        if event.type not in types.SURFACE_TYPES:
-            return None
-        if event.seq not in self._cache:
-            self._cache[event.seq] = derive_event_message(event)
-        return self._cache[event.seq]
+        """Return the event's message; the same object each time for an event of the log."""
+        seq = event.seq
+        if seq in self._cache and self._events[seq] is event:
+            return self._cache[seq]
+        return derive_event_message(event)
 
-    def remember(self, seq: int, message: Message) -> None:
-        """Take a message over from the writer of an event that holds it verbatim."""
+    def remember(self, seq: int, message: Message | None) -> None:
+        """Take over what a surface event of the log derives to."""
         self._cache[seq] = message
 
     def messages(self) -> list[Message]:
@@ -86,7 +105,7 @@ class DerivedHistory:
             self._messages = []
             self._n_nodes = 0
         for seq in self._surface.after(self._n_nodes):
-            message = self.message(self._events[seq])
+            message = self._cache[seq]
             if message is not None:
                 self._messages.append(message)
         self._n_nodes = len(self._surface)

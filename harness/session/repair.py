@@ -31,15 +31,28 @@ _TEXTS: dict[tuple[str, bool], str] = {
 }
 
 
+class _Call:
+    """A tool call without a result; `seq` is that of its `tool/call`, `None` before it started."""
+
+    __slots__ = ("id", "seq")
+
+    def __init__(self, ident: str, seq: int | None = None) -> None:
+        self.id = ident
+        self.seq = seq
+
+
 class _OpenBrackets:
-    """What is open at the end of a log: turn, step, and calls with the seq of their `tool/call`."""
+    """What is open at the end of a log: turn, step, and calls in the order of their message.
+
+    Calls of one message may share an id; then the first that fits is started, and answered.
+    """
 
     __slots__ = ("calls", "step", "turn")
 
     def __init__(self) -> None:
         self.turn: int | None = None
         self.step: int | None = None
-        self.calls: dict[str, int | None] = {}
+        self.calls: list[_Call] = []
 
     def feed(self, event: SessionEvent) -> None:
         kind, data = event.type, event.data
@@ -53,14 +66,27 @@ class _OpenBrackets:
         elif kind == types.STEP_END:
             self.step = None
             self.calls.clear()
-        elif kind == types.ASSISTANT_MESSAGE:
+        elif kind == types.ASSISTANT_MESSAGE and event.surface_op == "append":
             for block in data["message"]["content"]:
-                if block.get("type") == "tool-call":
-                    self.calls[block["id"]] = None
+                if block["type"] == "tool-call":
+                    self.calls.append(_Call(block["id"]))
         elif kind == types.TOOL_CALL:
-            self.calls[data["callId"]] = event.seq
+            self._start(data["callId"], event.seq)
         elif kind == types.TOOL_RESULT and event.surface_op == "append":
-            self.calls.pop(data["message"]["source"]["callId"], None)
+            self._answer(data["message"]["source"]["callId"])
+
+    def _start(self, ident: str, seq: int) -> None:
+        for call in self.calls:
+            if call.id == ident and call.seq is None:
+                call.seq = seq
+                return
+        self.calls.append(_Call(ident, seq))
+
+    def _answer(self, ident: str) -> None:
+        answered = [call for call in self.calls if call.id == ident]
+        if answered:
+            started = [call for call in answered if call.seq is not None]
+            self.calls.remove((started or answered)[0])
 
 
 def unanswered_result(
@@ -115,6 +141,10 @@ def interrupted_turn_closers(
 
     Every unanswered call gets a result, then the step and the turn are closed. Deterministic:
     seqs continue, times repeat the last event's, and closing a closed log adds nothing.
+
+    Raises:
+        LookupError, TypeError, AttributeError: an event lacks what its type promises, which only
+            happens in a log that no session has checked.
     """
     state = _OpenBrackets()
     for event in events:
@@ -128,16 +158,16 @@ def interrupted_turn_closers(
         closers.append(SessionEvent(kind, events[-1].seq + 1 + len(closers), time, data, **surface))
 
     if state.step is not None:
-        for call_id, call_seq in state.calls.items():
+        for call in state.calls:
             data = unanswered_result(
-                call_id,
+                call.id,
                 turn=state.turn,
                 step=state.step,
                 seq=events[-1].seq + 1 + len(closers),
-                call_seq=call_seq,
+                call_seq=call.seq,
                 cause=cause,
             )
-            sources = None if call_seq is None else (call_seq,)
+            sources = None if call.seq is None else (call.seq,)
             close(types.TOOL_RESULT, data, surface_op="append", source_event_seqs=sources)
         close(types.STEP_END, FrozenDict(turn=state.turn, step=state.step))
     reason = FrozenDict(kind="interrupted")

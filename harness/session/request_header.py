@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from harness.session.event import SessionEvent
 from harness.session.event_types import REQUEST_CONTEXT, REQUEST_HEADER
-from harness.wire import FrozenDict, dumps, freeze_json
+from harness.wire import FrozenDict, dumps, freeze_json, json_equal
 
 EpochHeader = FrozenDict
 """`{"config", "adapterDefaults"?, "system"?, "tools"?}` in canonical form, frozen."""
@@ -33,7 +33,7 @@ def canonical_header(header: Mapping[str, Any]) -> EpochHeader:
 
 
 def header_equals(one: EpochHeader | None, other: EpochHeader | None) -> bool:
-    """Compare canonical headers as the wire does: a changed byte of the body is a change."""
+    """Compare canonical headers: tools by their text, everything else by value."""
     if one is other or one is None or other is None:
         return one is other
     return set(one) == set(other) and all(_same(key, one[key], other[key]) for key in one)
@@ -42,11 +42,9 @@ def header_equals(one: EpochHeader | None, other: EpochHeader | None) -> bool:
 def _same(key: str, one: Any, other: Any) -> bool:
     if one is other:
         return True
-    if key == "config":
-        return dumps(one, sort_keys=True) == dumps(other, sort_keys=True)
-    if key == "system":
-        return one == other
-    return dumps(one) == dumps(other)
+    if key == "tools":
+        return dumps(one) == dumps(other)
+    return json_equal(one, other)
 
 
 def fold_request_header(

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
+from harness.errors import error_chain
 from harness.llm import Message, StreamChunk, chunk_from_json, expand_assistant_stream
 from harness.session import event_types as types
 from harness.session.enclosure import TurnTracker
 from harness.session.errors import (
+    MessageShapeError,
     SessionEventError,
     SessionHeaderError,
     SessionPublishingError,
@@ -18,6 +20,7 @@ from harness.session.event import (
     Replace,
     SessionEvent,
     SurfaceOp,
+    check_planted,
     freeze_data,
     read_sources,
     read_surface_op,
@@ -25,23 +28,15 @@ from harness.session.event import (
 from harness.session.event_types import EVENT_TYPES, SeedDialect, TurnTrigger
 from harness.session.header import SessionHeader, validate_header
 from harness.session.ids import SessionId
-from harness.session.projection import DerivedHistory
+from harness.session.projection import DerivedHistory, read_message
+from harness.session.publication import Deferred, Publisher
 from harness.session.request_header import EpochHeader, RequestContext, RequestFold
 from harness.session.shapes import check_shape
-from harness.session.surface import SessionSurface
+from harness.session.surface import SessionSurface, SurfacePlan
 from harness.wire import FrozenDict
 
-
-class Publisher(Protocol):
-    """Tells others about appends of a live session; the store attaches one."""
-
-    def validate(self, session: "Session", event: SessionEvent) -> None:
-        """Raise to veto an event that is about to be appended."""
-        ...
-
-    def publish(self, session: "Session", event: SessionEvent) -> None:
-        """Report an appended event; never raises."""
-        ...
+# What a surface event does: its place, and its message (None when it shows nothing to a model).
+_Plan = tuple[SurfacePlan, Message | None] | None
 
 
 class Session:
@@ -86,8 +81,9 @@ class Session:
         self._history = DerivedHistory(self._log, self.surface)
         self._requests = RequestFold()
         self._publisher: Publisher | None = None
-        self._is_publishing = False
-        self._deferred: list[Callable[[], object]] = []
+        # Who is told of an event at this moment; None when nothing is being published.
+        self._publishing: Publisher | None = None
+        self._deferred = Deferred(self)
         self.event_filter: Callable[[Any], bool] | None = None
 
     @classmethod
@@ -189,12 +185,11 @@ class Session:
         if stream:
             yield from expand_assistant_stream(stream)
             return
-        cited: Iterable[int] = event.source_event_seqs or ()
+        cited: Iterable[SessionEvent] = [self._log[seq] for seq in event.source_event_seqs or ()]
         if event.type == types.ASSISTANT_ATTEMPT and "chunkRange" in event.data:
             bounds = event.data["chunkRange"]
-            cited = range(bounds["start"], bounds["end"] + 1)
-        for seq in cited:
-            chunk = self._log[seq]
+            cited = self._log[bounds["start"] : bounds["end"] + 1]
+        for chunk in cited:
             if chunk.type == types.ASSISTANT_CHUNK:
                 yield chunk.time, chunk_from_json(chunk.data["chunk"])
 
@@ -229,40 +224,36 @@ class Session:
             SessionEventError: the event is malformed, or does not fit the turn or the surface.
             Exception: a `session/validate` listener refused it.
         """
-        if self._is_publishing:
+        # All that may run foreign code comes first, so that the seq cannot be stale.
+        frozen = data if isinstance(data, FrozenDict) else freeze_data(type, data)
+        op = None if surface_op is None else read_surface_op(surface_op)
+        sources = None if source_event_seqs is None else tuple(source_event_seqs)
+        now_ms = self._now_ms()
+        if self._publishing is not None:
             raise SessionPublishingError(
                 f"{type!r} was appended while an event of {self.id} is being published; use"
                 " session.after_publication"
             )
-        event = SessionEvent(
-            type,
-            len(self._log),
-            self._now_ms(),
-            data if isinstance(data, FrozenDict) else freeze_data(type, data),
-            None if surface_op is None else read_surface_op(surface_op),
-            None if source_event_seqs is None else read_sources(tuple(source_event_seqs)),
-            ignorable,
-        )
         if type == types.END_SEED:
             raise TurnEnclosureError("session/end-seed is written by the session itself only")
-        plan = self._check(event)
+        seq = len(self._log)
+        if sources is not None:
+            sources = read_sources(sources, seq)
+        event = SessionEvent(type, seq, now_ms, frozen, op, sources, ignorable)
+        plan = self._check(event, message)
         publisher = self._publisher
         if publisher is None:
             self._commit(event, plan)
-            if message is not None:
-                self._history.remember(event.seq, message)
             return event
-        self._is_publishing = True
+        self._publishing = publisher
         try:
             publisher.validate(self, event)
             self._commit(event, plan)
-            if message is not None:
-                self._history.remember(event.seq, message)
             publisher.publish(self, event)
         finally:
-            self._is_publishing = False
-            if self._deferred:
-                self._run_deferred()
+            self._publishing = None
+            if self._deferred.queue:
+                self._deferred.run()
         return event
 
     @contextmanager
@@ -271,62 +262,75 @@ class Session:
 
         Yields:
             The number of the turn. A one-shot turn ends `completed`, or `error` when the block
-            raises. The block must not suspend.
+            raises. The block must not suspend; what listeners defer waits for its end.
         """
         if self.open_turn is not None:
             yield self.open_turn
             return
         turn = self.last_turn + 1
-        self.append(types.TURN_START, {"turn": turn, "trigger": trigger})
-        try:
-            yield turn
-        except BaseException as error:
-            reason = {"kind": "error", "step": 0, "message": str(error) or type(error).__name__}
-            self.append(types.TURN_END, {"turn": turn, "reason": reason})
-            raise
-        self.append(types.TURN_END, {"turn": turn, "reason": {"kind": "completed"}})
+        with self._deferred.held():
+            self.append(types.TURN_START, {"turn": turn, "trigger": trigger})
+            try:
+                yield turn
+            except BaseException as error:
+                message = error_chain(error)
+                self._close(turn, {"kind": "error", "step": 0, "message": message})
+                raise
+            self._close(turn, {"kind": "completed"})
+
+    def _close(self, turn: int, reason: dict[str, Any]) -> None:
+        """End a one-shot turn, unless its block did; also the step that a block left open."""
+        if self.open_turn != turn:
+            return
+        if self.open_step is not None:
+            self.append(types.STEP_END, {"turn": turn, "step": self.open_step})
+        self.append(types.TURN_END, {"turn": turn, "reason": reason})
 
     @property
     def is_publishing(self) -> bool:
         """Whether an event of this session is being published, so that an append would raise."""
-        return self._is_publishing
+        return self._publishing is not None
 
     def after_publication(self, callback: Callable[[], object]) -> None:
-        """Call `callback()` now, or right after the current publication has unwound."""
-        if self._is_publishing:
-            self._deferred.append(callback)
-        else:
+        """Call `callback()` now, or right after the current publication has unwound.
+
+        A callback that was deferred must not fail: nobody is left to take its error, which is
+        only reported.
+        """
+        if self._publishing is None:
             callback()
+        else:
+            self._deferred.add(callback, self._publishing)
 
     def attach(self, publisher: Publisher | None) -> None:
         """Report appends to `publisher` from now on; `None` detaches. For stores."""
         self._publisher = publisher
 
-    def _run_deferred(self) -> None:
-        while self._deferred and not self._is_publishing:
-            callback = self._deferred.pop(0)
-            callback()
-
-    def _check(self, event: SessionEvent) -> Any:
+    def _check(self, event: SessionEvent, message: Message | None = None) -> _Plan:
+        """Decide about the next event without changing anything."""
         kind, data = event.type, event.data
-        if kind not in EVENT_TYPES and not event.ignorable:
-            EVENT_TYPES.require(kind, seq=event.seq)
         if kind == types.ASSISTANT_CHUNK:
             self._tracker.check(kind, data)
+            if not isinstance(data.get("chunk"), dict):
+                raise MessageShapeError(f"{kind!r} must carry a chunk object")
             if event.surface_op is None and event.source_event_seqs is None:
                 return None
         else:
+            EVENT_TYPES.require(kind, seq=event.seq, is_ignorable=event.ignorable)
             check_shape(kind, data)
             self._tracker.check(kind, data, is_rewrite=isinstance(event.surface_op, Replace))
-        return self.surface.plan(event)
+        place = self.surface.plan(event)
+        return None if place is None else (place, read_message(event, message))
 
-    def _commit(self, event: SessionEvent, plan: Any) -> None:
+    def _commit(self, event: SessionEvent, plan: _Plan) -> None:
         self._log.append(event)
         self._snapshot = None
+        if plan is not None:
+            place, message = plan
+            self.surface.commit(event, place)
+            self._history.remember(event.seq, message)
         if event.type == types.ASSISTANT_CHUNK:
             return
-        if plan is not None:
-            self.surface.commit(event, plan)
         self._tracker.commit(event.type, event.data)
         self._requests.commit(event)
 
@@ -339,7 +343,9 @@ class Session:
             try:
                 self._plant_one(index, event)
             except SessionEventError as error:
-                raise error.__class__(f"seed event {index}: {error}") from error
+                refused = error.__class__(f"seed event {index}: {error}")
+                refused.index = index
+                raise refused from error
         if self.open_turn is not None and not allow_open_turn:
             raise TurnEnclosureError(
                 f"the seed ends inside turn {self.open_turn}; repair it with"
@@ -354,10 +360,7 @@ class Session:
             self.first_live_seq = len(self._log) - 1
 
     def _plant_one(self, index: int, event: SessionEvent) -> None:
-        if event.seq != index:
-            raise SessionEventError(f"expected seq {index}, found {event.seq}")
-        if event.data.__class__ is not FrozenDict:
-            event = event._replace(data=freeze_data(event.type, event.data))
+        event = check_planted(event, index)
         if event.type == types.END_SEED and self.open_turn is not None:
             raise TurnEnclosureError("session/end-seed inside a turn")
         self._commit(event, self._check(event))

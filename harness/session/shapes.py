@@ -1,4 +1,4 @@
-"""Check the data of events that carry a message or a request header."""
+"""Check the data of events that the folds of a session read."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -6,11 +6,11 @@ from typing import Any, cast
 from harness.session import event_types as types
 from harness.session.errors import MessageShapeError
 
-_DEFAULTABLE = {"reasoningEffort": "reasoningEffort", "maxTokens": "maxTokens"}
+_DEFAULTABLE = frozenset({"reasoningEffort", "maxTokens"})
 
 
 def check_shape(kind: str, data: Mapping[str, Any]) -> None:
-    """Raise `MessageShapeError` when a message or header event has the wrong shape."""
+    """Raise `MessageShapeError` when an event that is folded has the wrong shape."""
     checker = _CHECKERS.get(kind)
     if checker is not None:
         checker(kind, data)
@@ -64,16 +64,45 @@ def _check_header(kind: str, data: Mapping[str, Any]) -> None:
             raise MessageShapeError(f"the config of {kind!r} needs a non-empty {member}")
     if "reasoningEffort" in config and not _is_text(config["reasoningEffort"]):
         raise MessageShapeError(f"the reasoningEffort of {kind!r} must be a non-empty string")
-    defaults = header.get("adapterDefaults", {})
-    for member, value in defaults.items():
+    if "adapterDefaults" not in header:
+        return
+    for member, value in _object(kind, header, "adapterDefaults").items():
         if member not in _DEFAULTABLE or value is not True:
             raise MessageShapeError(f"adapterDefaults of {kind!r} has {member!r}: {value!r}")
-        if _DEFAULTABLE[member] not in config:
+        if member not in config:
             raise MessageShapeError(f"adapterDefaults of {kind!r} names {member!r}, not in config")
 
 
-def _check_delta(kind: str, data: Mapping[str, Any]) -> None:
+def _check_delta(kind: str, _data: Mapping[str, Any]) -> None:
     raise MessageShapeError(f"{kind!r} is not written any more; append a whole request/header")
+
+
+def _check_request_context(kind: str, data: Mapping[str, Any]) -> None:
+    for member in ("provider", "model"):
+        if not _is_text(data.get(member)):
+            raise MessageShapeError(f"{kind!r} needs a non-empty {member}")
+    window = data.get("contextWindow", 1)
+    if type(window) is not int or window < 1:
+        raise MessageShapeError(f"contextWindow of {kind!r} must be positive, found {window!r}")
+
+
+def _check_call(kind: str, data: Mapping[str, Any]) -> None:
+    if not _is_text(data.get("callId")):
+        raise MessageShapeError(f"{kind!r} needs a non-empty callId")
+    for member in ("name", "arguments"):
+        if not isinstance(data.get(member), str):
+            raise MessageShapeError(
+                f"{member} of {kind!r} must be text, found {data.get(member)!r}"
+            )
+
+
+def _check_attempt(kind: str, data: Mapping[str, Any]) -> None:
+    if "chunkRange" not in data:
+        return
+    bounds = _object(kind, data, "chunkRange")
+    start, end = bounds.get("start"), bounds.get("end")
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise MessageShapeError(f"chunkRange of {kind!r} must be two seqs, found {dict(bounds)}")
 
 
 def _check_message(kind: str, message: Mapping[str, Any], *, role: str) -> Mapping[str, Any]:
@@ -111,5 +140,8 @@ _CHECKERS: dict[str, Callable[[str, Mapping[str, Any]], None]] = {
     types.ASSISTANT_MESSAGE: _check_assistant,
     types.TOOL_RESULT: _check_tool_result,
     types.REQUEST_HEADER: _check_header,
+    types.REQUEST_CONTEXT: _check_request_context,
+    types.TOOL_CALL: _check_call,
+    types.ASSISTANT_ATTEMPT: _check_attempt,
     "request/header-delta": _check_delta,
 }

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from harness.scope import scope_of, scope_target
-from harness.session.errors import SessionForkError, SessionStoreError
+from harness.session.errors import SessionForkError, SessionHeaderError, SessionStoreError
 from harness.session.event import SessionEvent
 from harness.session.event_types import SeedDialect
 from harness.session.events import (
@@ -22,6 +22,8 @@ from harness.session.header import SessionHeader
 from harness.session.ids import SessionId, new_session_id
 from harness.session.session import Session
 from vendor_shims.cordis import Context, Service
+
+_META = {one.name for one in attrs.fields(SessionHeader)} - {"id", "created_at", "extra"}
 
 
 @attrs.define(eq=False)
@@ -100,15 +102,15 @@ class SessionStore(Service):
 
         Raises:
             SessionStoreError: the id is taken.
-            SessionHeaderError, SessionEventError: the header or the seed is malformed.
+            SessionHeaderError: the header or a member of `meta` is malformed or unknown.
+            SessionEventError: the seed is malformed.
         """
         if header is None:
-            ident = SessionId(session_id or self._mint())
-            now = self._now_ms or _header_clock
-            header = SessionHeader(id=ident, created_at=now(), **dict(meta or {}))
-        self._require_free(header.id)
+            header = self._header(SessionId(session_id or self._mint()), meta or {})
+        ident = header.id if session_id is None else session_id
+        self._require_free(ident)
         dialect = seed_dialect or ("upstream" if header.imported_from is not None else "native")
-        return Session.create(header.id, seed, header, seed_dialect=dialect, now_ms=self._now_ms)
+        return Session.create(ident, seed, header, seed_dialect=dialect, now_ms=self._now_ms)
 
     def enter(self, session: Session) -> Callable[[], None]:
         """Make a session findable and its appends observable; returns the detach.
@@ -190,7 +192,12 @@ class SessionStore(Service):
         if child_id is not None and child_id in self._entries:
             raise SessionForkError(f"{child_id} is taken", code="SESSION_ALREADY_EXISTS")
         prefix = fork_prefix(live, boundary)
-        meta = {"cwd": live.header.cwd, "parent_session": live.id, "seed_length": len(prefix)}
+        meta = {
+            "cwd": live.header.cwd,
+            "parent_session": live.id,
+            "seed_length": len(prefix),
+            "imported_from": live.header.imported_from,  # the prefix keeps its relaxed rules
+        }
         return self.create(child_id, seed=prefix, meta=meta)
 
     async def flush(self, session: Session) -> bool:
@@ -229,12 +236,18 @@ class SessionStore(Service):
             session.after_publication(lambda: self._detach(entry))
             return
         entry.is_detached = True
-        if self._entries.get(session.id) is entry:
-            del self._entries[session.id]
+        del self._entries[session.id]  # an id is taken until its entry is detached
         session.attach(None)
         if entry.is_announced:
             self.ctx.emit(SESSION_DISPOSED, session, target=session)
         session.event_filter = None
+
+    def _header(self, ident: SessionId, meta: Mapping[str, Any]) -> SessionHeader:
+        unknown = meta.keys() - _META
+        if unknown:
+            raise SessionHeaderError(f"unknown header member {min(unknown)!r} in meta")
+        now_ms = self._now_ms or _header_clock
+        return SessionHeader(id=ident, created_at=now_ms(), **meta)
 
     def _mint(self) -> SessionId:
         ident = self._new_id()
@@ -250,16 +263,24 @@ class SessionStore(Service):
 class _Publication:
     """Dispatches the two events of an append through the store's context."""
 
-    __slots__ = ("_emit",)
+    __slots__ = ("_emit", "_logger")
 
     def __init__(self, ctx: Context) -> None:
         self._emit = ctx.emit
+        self._logger = ctx.logger
 
     def validate(self, session: Session, event: SessionEvent) -> None:
         self._emit(SESSION_VALIDATE, session, event, target=session)
 
     def publish(self, session: Session, event: SessionEvent) -> None:
-        self._emit(SESSION_EVENT, session, event, target=session)
+        try:
+            self._emit(SESSION_EVENT, session, event, target=session)
+        except Exception as error:  # noqa: BLE001 - whoever observes dispatches may raise anything
+            self.fail(session, error)
+
+    def fail(self, session: Session, error: Exception) -> None:
+        error.add_note(f"after an append to session {session.id}")
+        self._logger.error(error)
 
 
 def _header_clock() -> int:

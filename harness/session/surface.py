@@ -158,12 +158,13 @@ def fold_surface(
     surface: SessionSurface | None = None
     replacements: list[Replacement] = []
     for event in events:
-        surface = surface or SessionSurface([], base_seq=event.seq)
+        if surface is None:
+            surface = SessionSurface([], base_seq=event.seq)
         shadowed = surface.apply(event)
         if isinstance(event.surface_op, Replace):
             op = event.surface_op
             replacements.append(Replacement(event.seq, op.start, op.end, shadowed))
-    return (surface.nodes if surface else ()), tuple(replacements)
+    return (() if surface is None else surface.nodes), tuple(replacements)
 
 
 def is_surface_event(event: SessionEvent) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import attrs
 
 from harness.wire.errors import NotJsonError
-from harness.wire.frozen import FrozenDict, Json
+from harness.wire.frozen import MAX_PLAIN_DEPTH, DeepTuple, FrozenDict, Json
 from harness.wire.text import has_lone_surrogate
 
 MAX_SAFE_INTEGER = 2**53 - 1
@@ -27,11 +27,11 @@ class _Open:
     items: list[Any] = attrs.field(factory=list)
     step: object = ""
 
-    def close(self) -> FrozenDict | tuple[Any, ...]:
-        """Return the frozen copy."""
+    def close(self, depth: int) -> FrozenDict | tuple[Any, ...]:
+        """Return the frozen copy; `depth` is the number of containers around it."""
         if self.is_object:
             return FrozenDict(zip(self.keys, self.items, strict=True))
-        return tuple(self.items)
+        return DeepTuple(self.items) if depth > MAX_PLAIN_DEPTH else tuple(self.items)
 
 
 def snapshot_json(value: Json, *, allow_surrogates: bool = True) -> Json:
@@ -70,7 +70,7 @@ class _Copier:
             except StopIteration:
                 self._open.pop()
                 self._ids.discard(id(top.source))
-                copied = top.close()
+                copied = top.close(len(self._open))
                 if not self._open:
                     return copied
                 self._open[-1].items.append(copied)
@@ -101,11 +101,11 @@ class _Copier:
             if not isfinite(value) or (value == 0.0 and str(value) == "-0.0"):
                 raise self._refuse(f"is {value!r}, which is no finite JSON number")
             return True, value
-        if kind is dict or kind is FrozenDict:
-            members = cast("dict[Any, Any]", value).items()
-            self._enter(value, iter(members), is_object=True)
+        if isinstance(value, dict):
+            source = cast("dict[Any, Any]", value)
+            self._enter(source, _members(source), is_object=True)
             return False, None
-        if kind is list or kind is tuple:
+        if kind is list or kind is tuple or kind is DeepTuple:
             self._enter(value, iter(enumerate(cast("list[Any]", value))), is_object=False)
             return False, None
         raise self._refuse(f"is of type {kind.__qualname__}, which has no JSON form")
@@ -137,3 +137,10 @@ class _Copier:
             else:
                 path += f".{level.step!s:.60}" if path else f"{level.step!s:.60}"
         return path + ("…" if len(self._open) > _MAX_SHOWN_STEPS else "")
+
+
+def _members(source: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """Read each member once; a subclass may compute its values, and what it gives is kept."""
+    if type(source) is dict or type(source) is FrozenDict:
+        return iter(source.items())
+    return ((key, source[key]) for key in source)

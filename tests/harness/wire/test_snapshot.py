@@ -81,6 +81,68 @@ def test_depth_has_no_limit_and_a_deep_offender_has_a_short_path():
     assert caught.value.path.endswith("…")
 
 
+@pytest.mark.spec("03-8")
+@pytest.mark.parametrize("wrap", [lambda v: [v], lambda v: {"a": v}, lambda v: [{"a": v}, 1]])
+def test_any_depth_is_frozen_thawed_and_written(wrap):
+    deep: object = 1
+    for _ in range(20_000):
+        deep = wrap(deep)
+    text = dumps(deep)
+    for frozen in (freeze_json(deep), snapshot_json(deep)):
+        assert json_equal(frozen, deep)
+        assert dumps(frozen) == text
+        assert json_equal(snapshot_json(frozen), frozen)
+        thawed = thaw(frozen)
+        assert type(thawed) is type(deep)
+        assert dumps(thawed) == text
+
+
+@pytest.mark.parametrize("depth", [249, 250, 251, 252, 400, 2_000])
+def test_a_frozen_value_is_written_the_same_on_both_sides_of_the_deep_limit(depth):
+    deep: object = FrozenDict(a=(1,))
+    for _ in range(depth):
+        deep = (deep, "x")
+    for frozen in (freeze_json([deep]), snapshot_json([deep])):
+        assert dumps(frozen) == b"[" * (depth + 1) + b'{"a":[1]}' + b',"x"]' * depth + b"]"
+
+
+def test_deep_cycles_are_refused_and_deep_shared_parts_are_not():
+    cycle: list[object] = []
+    cycle.append({"a": cycle})
+    for copy in (freeze_json, thaw):
+        with pytest.raises(ValueError, match="contain itself") as caught:
+            copy(cycle)
+        assert caught.value.__context__ is None
+    part: object = ["end"]
+    for _ in range(500):
+        part = [part]
+    assert json_equal(freeze_json([part, part, FrozenDict(a=1)]), [part, part, {"a": 1}])
+
+
+@pytest.mark.spec("03-7")
+def test_a_computed_member_is_read_once_and_kept_as_read():
+    class Counting(dict[str, object]):
+        reads = 0
+
+        def __getitem__(self, key: str) -> object:
+            self.reads += 1
+            return self.reads
+
+    source = Counting(a=0, b=0)
+    assert snapshot_json(source) == {"a": 1, "b": 2}
+    assert source.reads == 2
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused():
+    class Growing(dict[str, object]):
+        def __getitem__(self, key: str) -> object:
+            self[key + "x"] = 1
+            return 1
+
+    with pytest.raises(NotJsonError, match="changed while it was read"):
+        snapshot_json(Growing(a=0))
+
+
 def test_a_frozen_object_refuses_every_change():
     frozen = snapshot_json({"a": 1})
     assert isinstance(frozen, FrozenDict)
