@@ -1,0 +1,69 @@
+"""Start here: do what the command line asks for, and say with an exit code how that went.
+
+Nothing heavy is loaded before a command needs it, so that `--version` and `--help` stay instant.
+"""
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from harness_plugins.launcher.command_line import CommandLine, is_set, read_command_line
+from harness_plugins.launcher.complaint import Complaint
+from harness_plugins.launcher.descriptors import STDOUT, occupy_standard_descriptors, write_all
+from harness_plugins.launcher.errors import CommandError
+from harness_plugins.launcher.reporting import report, wants_details
+from harness_plugins.launcher.version import VERSION
+
+INTERRUPTED = 130
+READER_GONE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `dsh` with `arguments`, by default those of the process; return the exit code."""
+    tokens = sys.argv[1:] if arguments is None else list(arguments)
+    occupy_standard_descriptors()
+    try:
+        return _dispatch(read_command_line(tokens))
+    except CommandError as error:
+        return _give_up(error.complaint, error, tokens)
+    except BrokenPipeError as error:
+        complaint = Complaint("INTERRUPTED", "nobody reads the output", status=READER_GONE)
+        return _give_up(complaint, error, tokens)
+    except KeyboardInterrupt as error:
+        complaint = Complaint("INTERRUPTED", "stopped by SIGINT", status=INTERRUPTED)
+        return _give_up(complaint, error, tokens)
+    except Exception as error:  # noqa: BLE001 - the last place that can say what went wrong
+        from harness_plugins.launcher.failures import complaint_of
+
+        return _give_up(complaint_of(error), error, tokens)
+
+
+def _dispatch(line: CommandLine) -> int:
+    if line.options.version or line.command == "version":
+        write_all(STDOUT, f"dsh {VERSION}\n".encode())
+        return 0
+    if line.options.help or line.command == "help":
+        from harness_plugins.launcher.help_text import help_text
+
+        scope = line.scope if line.command in ("run", "sessions") else None
+        write_all(STDOUT, help_text(scope).encode())
+        return 0
+    if line.command == "sessions":
+        from harness_plugins.launcher.sessions_command import sessions_command
+
+        return sessions_command(line)
+    from harness_plugins.launcher.run_command import run_command
+
+    return run_command(line)
+
+
+def _give_up(complaint: Complaint, cause: BaseException, tokens: Sequence[str]) -> int:
+    """Tell of a command that ended without a session; return its exit code."""
+    if is_set(tokens, "--json", "--json-deltas"):
+        from harness.wire import dumps
+
+        line = {"type": "error", "message": complaint.sentence, "code": complaint.code}
+        with suppress(OSError):  # the complaint on stderr says the same
+            write_all(STDOUT, dumps(line) + b"\n")
+    is_debug = is_set(tokens, "--debug")
+    return report(complaint, cause, with_details=wants_details(is_debug=is_debug))

@@ -1,0 +1,115 @@
+"""Carry out `dsh run`: from the words of the command line to an exit code."""
+
+import asyncio
+import os
+import time
+
+from harness.tools import ToolRegistry
+from harness_plugins.launcher.command_line import CommandLine
+from harness_plugins.launcher.complaint import Complaint
+from harness_plugins.launcher.composition import Composition
+from harness_plugins.launcher.descriptors import STDIN, STDOUT, complain_on_stderr, is_terminal
+from harness_plugins.launcher.errors import UsageError
+from harness_plugins.launcher.events_surface import EventsSurface
+from harness_plugins.launcher.interruption import READER_GONE, Interruption
+from harness_plugins.launcher.jsonl_surface import JsonlSurface
+from harness_plugins.launcher.output import Output
+from harness_plugins.launcher.plain_surface import PlainSurface
+from harness_plugins.launcher.reporting import report, wants_details
+from harness_plugins.launcher.run import Run
+from harness_plugins.launcher.run_plan import RunPlan, make_plan
+from harness_plugins.launcher.surface import Surface
+from harness_plugins.launcher.task import read_task
+from harness_plugins.launcher.terminal_surface import TerminalSurface
+from vendor_shims.cordis import Context
+from vendor_shims.logger import DEBUG, ConsoleExporter
+
+_SHUTDOWN_S = 5.0
+_WATCHED_DELAY_MS = 15.0  # between the guide's words, so that a person sees it stream
+
+
+def run_command(line: CommandLine) -> int:
+    """Run the task of a command line and return the exit code.
+
+    Raises:
+        CommandError: there is no task, something does not fit, or no session could be opened.
+    """
+    options = line.options
+    deadline = None if options.timeout_s is None else time.monotonic() + options.timeout_s
+    from_stdin = line.reads_stdin or not is_terminal(STDIN)
+    task = read_task(line.words, from_stdin=from_stdin, deadline=deadline)
+    if not task:
+        raise _no_task(line)
+    shows_text = not (options.json or options.events)
+    plan = make_plan(task, options, has_audience=shows_text and is_terminal(STDOUT))
+    return asyncio.run(_run(plan, deadline))
+
+
+async def _run(plan: RunPlan, deadline: float | None) -> int:
+    stop = Interruption()
+    output = Output(lambda _: stop.request(READER_GONE))
+    with_details = wants_details(is_debug=plan.options.debug)
+    root = Context()
+    if with_details:
+        root.logger.exporter(ConsoleExporter(levels={"default": DEBUG}), replay=True)
+    exit_code = 1
+    with stop.listening(None if deadline is None else deadline - time.monotonic()):
+        try:
+            run = Run(root, plan, output=output, stop=stop)
+            started = await run.start(_composition(plan, with_details=with_details))
+            surface = _surface(root, plan, output, started.opened.session_id)
+            complaint = await run.finish(started, surface)
+            exit_code = 0
+            if complaint is not None:
+                exit_code = report(complaint, run.error, with_details=with_details)
+        finally:
+            await _shut_down(root, exit_code)
+    return exit_code
+
+
+def _composition(plan: RunPlan, *, with_details: bool) -> Composition:
+    return Composition(
+        home=plan.home,
+        route=plan.target.route,
+        max_steps=plan.options.max_steps,
+        chunk_delay_ms=_WATCHED_DELAY_MS if plan.has_audience else 0.0,
+        checks_invariants=with_details or os.environ.get("DSH_INVARIANTS") == "1",
+    )
+
+
+def _surface(root: Context, plan: RunPlan, output: Output, session_id: str) -> Surface:
+    options = plan.options
+    if options.json:
+        return JsonlSurface(output, with_deltas=options.json_deltas)
+    if options.events:
+        return EventsSurface(output, session_id)
+    if plan.has_audience:
+        return TerminalSurface(
+            output,
+            root[ToolRegistry].get,
+            shows_reasoning=options.show_reasoning,
+            is_quiet=options.quiet,
+        )
+    return PlainSurface(output, shows_reasoning=options.show_reasoning, is_quiet=options.quiet)
+
+
+async def _shut_down(root: Context, exit_code: int) -> None:
+    """Unload everything; when something hangs, name it and leave all the same."""
+    try:
+        limit_s = float(os.environ.get("DSH_SHUTDOWN_TIMEOUT", ""))
+    except ValueError:
+        limit_s = _SHUTDOWN_S
+    try:
+        await root.close(limit_s)
+    except TimeoutError as error:
+        complaint = Complaint("INTERNAL", f"the shutdown hangs: {error}", status=exit_code or 1)
+        os._exit(report(complaint, error, with_details=False))
+
+
+def _no_task(line: CommandLine) -> UsageError:
+    """Return what is wrong without a task; a bare `dsh` shows what there is as well."""
+    if not line.command:
+        from harness_plugins.launcher.help_text import help_text
+
+        complain_on_stderr(help_text(None) + "\n")
+    return UsageError("there is no task", 'for example: dsh run "list the files here"')

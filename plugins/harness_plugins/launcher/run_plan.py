@@ -1,0 +1,133 @@
+"""Settle everything about a run before anything is started."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import attrs
+
+from harness.launch import Home, capture_environment, resolve_home
+from harness_plugins.launcher.complaint import Complaint
+from harness_plugins.launcher.errors import CommandError, UsageError
+from harness_plugins.launcher.options import Options
+from harness_plugins.launcher.target import Target, choose_target
+
+_MODES = ("read-only", "workspace-write", "danger-full-access")
+
+
+@attrs.frozen(kw_only=True)
+class RunPlan:
+    """Hold what a run does: the task, where, with whom, within which limits."""
+
+    task: str
+    cwd: str
+    home: Home
+    target: Target
+    options: Options
+    has_audience: bool = False
+    effort: str | None = None
+    max_tokens: int | None = None
+
+    def resume_command(self, session_id: str) -> str:
+        """Return the command that goes on with a session, with what it needs to find the model."""
+        options = self.options
+        words = ["dsh", "run", "--resume", session_id]
+        for name, value in (
+            ("--home", options.home),
+            ("--cwd", options.cwd and self.cwd),
+            ("--provider", options.provider),
+            ("--base-url", options.base_url),
+            ("--model", options.model),
+        ):
+            if value:
+                words += [name, value]
+        if options.offline:
+            words.append("--offline")
+        return shlex.join(words) + ' "go on"'
+
+
+def make_plan(task: str, options: Options, *, has_audience: bool) -> RunPlan:
+    """Settle a run; the home directory is made when everything else is right.
+
+    Args:
+        task: what to do.
+        options: of the command line.
+        has_audience: whether a person watches.
+
+    Raises:
+        UsageError, CommandError: something does not fit together.
+        LaunchError: the home directory or a `.env` cannot be used.
+    """
+    environ = os.environ
+    _check_permission_mode(environ)
+    cwd = working_directory(options.cwd)
+    home = resolve_home(options.home, environ)
+    environment = capture_environment(environ, project_dir=Path(cwd), home_dir=home.root)
+    target = choose_target(options, environment, has_audience=has_audience)
+    plan = RunPlan(
+        task=task,
+        cwd=cwd,
+        home=home,
+        target=target,
+        options=options,
+        has_audience=has_audience,
+        effort=options.effort or environ.get("DSH_EFFORT") or None,
+        max_tokens=options.max_tokens or _max_tokens(environ),
+    )
+    home.ensure()
+    return plan
+
+
+def working_directory(given: str | None) -> str:
+    """Return the real path of the directory to work in, by default the current one.
+
+    Raises:
+        UsageError: it is no directory, or its name is no text.
+    """
+    try:
+        path = os.path.realpath(given if given is not None else os.getcwd())
+    except FileNotFoundError:
+        raise UsageError("the current directory does not exist any more; go elsewhere") from None
+    if not os.path.isdir(path):
+        what = "is no directory" if os.path.exists(path) else "does not exist"
+        raise UsageError(f"--cwd {given}: {path} {what}")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"the directory name {path!r} is not valid UTF-8") from None
+    return path
+
+
+def _check_permission_mode(environ: Mapping[str, str]) -> None:
+    """Refuse a mode that cannot be held, instead of running without it."""
+    mode = environ.get("DSH_PERMISSION_MODE", "").strip()
+    if mode in ("", _MODES[-1]):
+        return
+    if mode in _MODES:
+        raise CommandError(
+            Complaint(
+                "CONFIG_INVALID",
+                f"DSH_PERMISSION_MODE is {mode!r}, but this release has no sandbox to hold it",
+                (f"unset it, or set it to {_MODES[-1]}: tools run with your rights",),
+            )
+        )
+    raise CommandError(
+        Complaint(
+            "CONFIG_INVALID",
+            f"DSH_PERMISSION_MODE expects one of {', '.join(_MODES)}; found {mode!r}",
+        )
+    )
+
+
+def _max_tokens(environ: Mapping[str, str]) -> int | None:
+    text = environ.get("DSH_MAX_TOKENS", "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**53):
+        raise CommandError(
+            Complaint(
+                "CONFIG_INVALID", f"DSH_MAX_TOKENS expects a whole number above 0, found {text!r}"
+            )
+        )
+    return int(text)

@@ -1,0 +1,216 @@
+"""Decide who answers: from the command line, then the environment, then what is there."""
+
+from typing import Final, NamedTuple
+
+import attrs
+
+from harness.launch import LaunchEnvironment
+from harness_plugins.launcher.complaint import Complaint
+from harness_plugins.launcher.errors import CommandError, UsageError
+from harness_plugins.launcher.options import Options
+from harness_plugins.launcher.route import (
+    COMPATIBLE,
+    COMPATIBLE_KEY,
+    OFFICIAL,
+    OFFICIAL_HOST,
+    OFFICIAL_KEY,
+    Route,
+    checked_url,
+)
+
+OFFLINE: Final = "offline"
+GUIDE: Final = "guide"
+_OFFICIAL_MODEL = "deepseek-v4-flash"
+_OFFICIAL_URL = "DEEPSEEK_BASE_URL"
+_ALIASES = {"deepseek": OFFICIAL}
+
+
+class Choice(NamedTuple):
+    """Name a provider and a model; without a model the server is asked which one it has."""
+
+    provider: str
+    model: str | None
+
+
+@attrs.frozen(kw_only=True)
+class Target:
+    """Say who answers a new session, and what may answer a resumed one.
+
+    `choice` is None when there is nobody for a new session. `is_explicit` says that the command
+    line chose the provider, so that a resumed session changes to it. `is_fallback` says that the
+    guide stands in for a model that is not configured.
+    """
+
+    route: Route | None = None
+    choice: Choice | None = None
+    is_explicit: bool = False
+    is_fallback: bool = False
+
+    def for_session(self, stored: Choice | None, model: str | None) -> Choice:
+        """Return who answers a resumed session that `stored` answered last.
+
+        Args:
+            stored: the last choice in the log, None when no request was made.
+            model: what the command line says.
+
+        Raises:
+            CommandError: nobody in this run serves the session.
+        """
+        if stored is None or self.is_explicit:
+            if self.choice is None:
+                raise CommandError(missing_key())
+            is_same = stored is not None and stored.provider == self.choice.provider
+            kept = stored.model if stored is not None and is_same else self.choice.model
+            return Choice(self.choice.provider, model or kept)
+        served = OFFLINE if self.route is None else self.route.provider
+        if stored.provider in (OFFLINE, served):
+            return Choice(stored.provider, model or stored.model)
+        if stored.provider == OFFICIAL:
+            raise CommandError(missing_key())
+        raise UsageError(
+            f"the session was answered by {stored.provider!r}, whose address is not known here",
+            "say where it is: --base-url URL",
+            f"or go on with another one: --provider {OFFICIAL}, or --offline",
+        )
+
+
+def choose_target(
+    options: Options, environment: LaunchEnvironment, *, has_audience: bool
+) -> Target:
+    """Return who answers this run.
+
+    Args:
+        options: of the command line.
+        environment: of the launch, with both `.env` files.
+        has_audience: whether a person watches, who can be told that the guide is no model.
+
+    Raises:
+        UsageError: the options contradict each other, or name an unknown provider or model.
+        CommandError: `MISSING_CREDENTIAL`, or a `.env` that would redirect a key.
+    """
+    is_offline = options.offline or _get(environment, "DSH_OFFLINE") in ("1", "true", "yes")
+    provider = options.provider or (None if is_offline else _get(environment, "DSH_PROVIDER"))
+    provider = _ALIASES.get(provider or "", provider)
+    if is_offline or provider == OFFLINE:
+        return _offline(options, provider)
+    model = options.model or _get(environment, "DSH_MODEL")
+    if options.base_url is not None:
+        return _custom(checked_url(options.base_url, name="--base-url"), provider, model,
+                       environment)  # fmt: skip
+    if provider not in (None, OFFICIAL):
+        raise UsageError(
+            f"--provider {provider} needs --base-url, the address of that server",
+            f"without an address there are: {OFFICIAL}, {OFFLINE}",
+        )
+    return _official(options, environment, model, has_audience=has_audience)
+
+
+def missing_key() -> Complaint:
+    """Return the complaint of a run for which no model is configured."""
+    return Complaint(
+        "MISSING_CREDENTIAL",
+        f"no model is configured: {OFFICIAL} needs {OFFICIAL_KEY}",
+        (
+            f"set {OFFICIAL_KEY}, or name a server: --base-url http://127.0.0.1:8080/v1",
+            "or try it without a model: add --offline",
+        ),
+    )
+
+
+def _offline(options: Options, provider: str | None) -> Target:
+    if options.base_url is not None:
+        raise UsageError("--base-url and --offline contradict each other; choose one")
+    if provider not in (None, OFFLINE):
+        raise UsageError(f"--provider {provider} and --offline contradict each other; choose one")
+    if options.model not in (None, GUIDE):
+        raise CommandError(
+            Complaint(
+                "UNKNOWN_MODEL",
+                f"the offline provider has the one model {GUIDE!r}, not {options.model!r}",
+                ("leave --model away, or name with --base-url the server that has it",),
+                status=2,
+            )
+        )
+    return Target(choice=Choice(OFFLINE, GUIDE), is_explicit=True)
+
+
+def _custom(
+    url: str, provider: str | None, model: str | None, environment: LaunchEnvironment
+) -> Target:
+    """Return the endpoint that the command line names; DeepSeek's key goes nowhere by chance."""
+    if provider is None:
+        is_official = url.partition("://")[2].partition("/")[0] == OFFICIAL_HOST
+        provider = OFFICIAL if is_official else COMPATIBLE
+    if provider == OFFICIAL:
+        if not _get(environment, OFFICIAL_KEY):
+            raise CommandError(missing_key())
+        choice = Choice(provider, model or _OFFICIAL_MODEL)
+        return Target(route=_official_route(url, environment), choice=choice, is_explicit=True)
+    route = Route(
+        provider=provider,
+        dialect="openai",
+        base_url=url,
+        key_name=COMPATIBLE_KEY,
+        key=_from_file(environment, COMPATIBLE_KEY),
+    )
+    return Target(route=route, choice=Choice(provider, model), is_explicit=True)
+
+
+def _official(
+    options: Options, environment: LaunchEnvironment, model: str | None, *, has_audience: bool
+) -> Target:
+    is_explicit = options.provider is not None
+    if _get(environment, OFFICIAL_KEY):
+        return Target(
+            route=_official_route(_official_url(environment), environment),
+            choice=Choice(OFFICIAL, model or _OFFICIAL_MODEL),
+            is_explicit=is_explicit,
+        )
+    if has_audience and not is_explicit:
+        return Target(choice=Choice(OFFLINE, GUIDE), is_fallback=True)
+    if options.resume is not None and not is_explicit:
+        return Target()
+    raise CommandError(missing_key())
+
+
+def _official_route(base_url: str, environment: LaunchEnvironment) -> Route:
+    return Route(
+        provider=OFFICIAL,
+        dialect="deepseek",
+        base_url=base_url,
+        key_name=OFFICIAL_KEY,
+        key=_from_file(environment, OFFICIAL_KEY),
+    )
+
+
+def _official_url(environment: LaunchEnvironment) -> str:
+    """Return the address of the official route.
+
+    A project's `.env` may come from somebody else, so it cannot send a key that it does not hold
+    to an address of its choice.
+    """
+    found = environment.get(_OFFICIAL_URL)
+    if found is None or not found.value.strip():
+        return f"https://{OFFICIAL_HOST}"
+    key = environment.get(OFFICIAL_KEY)
+    if found.layer == "project-env" and (key is None or key.layer != "project-env"):
+        raise CommandError(
+            Complaint(
+                "CONFIG_INVALID",
+                f"{_OFFICIAL_URL} in the .env of this directory would send your"
+                f" {OFFICIAL_KEY} to another server",
+                ("if that is wanted, set it in the environment, or pass --base-url",),
+            )
+        )
+    return checked_url(found.value, name=_OFFICIAL_URL)
+
+
+def _from_file(environment: LaunchEnvironment, name: str) -> str | None:
+    """Return a key that only a `.env` holds; the adapter reads the process environment itself."""
+    found = environment.get(name)
+    return None if found is None or found.layer == "process" else found.value
+
+
+def _get(environment: LaunchEnvironment, name: str) -> str | None:
+    found = environment.get(name)
+    return None if found is None else found.value.strip() or None
