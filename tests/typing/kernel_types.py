@@ -136,4 +136,4 @@ def signals() -> None:
     """Hand out the reading side of a controller only."""
     controller = AbortController()
     assert_type(controller.signal, AbortSignal)
-    controller.signal.abort()  # pyright: ignore[reportAttributeAccessIssue] - only its owner aborts
+    controller.signal.abort()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - only its owner aborts

@@ -8,7 +8,7 @@ async with Context() as root:
 from .abort import AbortController, AbortSignal, run_abortable
 from .clock import Clock, LoopClock, TimerHandle
 from .context import Context
-from .effect import Effect, EffectMeta
+from .effect import Effect
 from .errors import (
     AbortError,
     ContextDisposed,
@@ -31,6 +31,7 @@ from .events import (
     Next,
     Parallel,
     Serial,
+    SerialWaterfall,
     SyncNext,
     SyncWaterfall,
     Waterfall,
@@ -41,6 +42,7 @@ from .fiber import Fiber, FiberState
 from .inject import Dep, Inject, InjectSpec, inject
 from .latch import Latch
 from .listener import ListenerEffect
+from .owned import EffectMeta
 from .plugin import Plugin, Runtime, plugin
 from .realm import Binding
 from .registry import Registry
@@ -48,6 +50,7 @@ from .resources import FiberTaskGroup
 from .service import Service
 from .stack import current_context, current_fiber, current_target
 from .update import RejectUpdate
+from .watch import Change, Watch
 
 __all__ = [
     "AbortController",
@@ -55,6 +58,7 @@ __all__ = [
     "AbortSignal",
     "Bail",
     "Binding",
+    "Change",
     "Clock",
     "Context",
     "ContextDisposed",
@@ -85,6 +89,7 @@ __all__ = [
     "RejectUpdate",
     "Runtime",
     "Serial",
+    "SerialWaterfall",
     "Service",
     "ServiceConflict",
     "ServiceInactive",
@@ -93,6 +98,7 @@ __all__ = [
     "SyncWaterfall",
     "TimerHandle",
     "ValidationError",
+    "Watch",
     "Waterfall",
     "current_context",
     "current_fiber",

@@ -10,9 +10,9 @@ import asyncio
 import logging
 import weakref
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from .clock import Clock, LoopClock, TimerHandle
+from .clock import Clock, LoopClock
 from .errors import AbortError
 
 P = ParamSpec("P")
@@ -82,14 +82,8 @@ class AbortSignal:
             if source.aborted:
                 combined.trigger(source.reason)
                 return combined
-        follower = weakref.ref(combined)
-
-        def fire(source: AbortSignal) -> None:
-            target = follower()
-            if target is not None:
-                target.trigger(source.reason)
-
-        removers = [source.add_callback(fire) for source in sources]
+        abort = _while_alive(combined)
+        removers = [source.add_callback(lambda one: abort(one.reason)) for source in sources]
 
         def release() -> None:
             for remove in removers:
@@ -104,15 +98,9 @@ class AbortSignal:
     ) -> AbortSignal:
         """Return a signal that aborts after `seconds`, by default with `AbortError("timeout")`."""
         signal = AbortSignal()
-        follower = weakref.ref(signal)
+        abort = _while_alive(signal)
         why = AbortError("timeout") if reason is None else reason
-
-        def fire() -> None:
-            target = follower()
-            if target is not None:
-                target.trigger(why)
-
-        timer: TimerHandle = (clock or LoopClock()).call_later(seconds, fire)
+        timer = (clock or LoopClock()).call_later(seconds, lambda: abort(why))
         signal._release = timer.cancel
         return signal
 
@@ -130,9 +118,11 @@ class AbortSignal:
         release, self._release = self._release, None
         if release is not None:
             release()
-        while self._callbacks:
-            token = next(iter(self._callbacks))
-            _run_contained(self._callbacks.pop(token), self)
+        callbacks = self._callbacks or {}
+        for token in tuple(callbacks):
+            fn = callbacks.pop(token, None)
+            if fn is not None:
+                _run_contained(fn, self)
         self._callbacks = None
         return True
 
@@ -153,8 +143,8 @@ class AbortController(Generic[S]):
     def __init__(self: AbortController[AbortSignal]) -> None: ...
     @overload
     def __init__(self, signal_type: type[S]) -> None: ...
-    def __init__(self, signal_type: type[S] | None = None) -> None:
-        self.signal: S = signal_type() if signal_type is not None else cast("S", AbortSignal())
+    def __init__(self, signal_type: type[Any] = AbortSignal) -> None:
+        self.signal: S = signal_type()
 
     def abort(self, reason: object = None) -> bool:
         """Abort with `reason`; True for the first call, later calls change nothing.
@@ -169,8 +159,9 @@ async def run_abortable(
 ) -> T:
     """Await `fn(*args)` and cancel that one await when `signal` aborts.
 
-    The inner cleanup finishes first; then the reason is raised as by `throw_if_aborted`. Host
-    cancellation passes through untouched, and a result that is there first is returned.
+    The inner cleanup finishes first; then the reason is raised as by `throw_if_aborted`. As in
+    any cancelled scope, cleanup that awaits must shield itself. Host cancellation passes through
+    untouched, and a result that is there first is returned.
     """
     signal.throw_if_aborted()
     # The scope itself imports at call time: most programs abort nothing at import.
@@ -183,6 +174,12 @@ async def run_abortable(
         finally:
             remove()
     raise signal._error()  # pyright: ignore[reportPrivateUsage] - the scope ends early only so
+
+
+def _while_alive(signal: AbortSignal) -> Callable[[object], object]:
+    """Return a function that aborts `signal` with a reason unless the signal was dropped."""
+    follower = weakref.ref(signal)
+    return lambda reason: (target := follower()) and target.trigger(reason)
 
 
 def _run_contained(fn: Callback, signal: AbortSignal) -> None:

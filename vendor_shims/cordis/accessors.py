@@ -21,18 +21,13 @@ def define_accessor(
 ) -> Effect:
     """Declare `name` on all contexts of the tree for the life of the fiber."""
 
-    def body() -> Callable[[], None]:
+    def body() -> Callable[[], Any]:
         tree = ctx.kernel
         if name in tree.declared:
             raise CordisError(f'property "{name}" is already declared as service')
         ctx.require_free_name(name)
-        accessor = tree.accessors[name] = Accessor(get, set)
-
-        def remove() -> None:
-            if tree.accessors.get(name) is accessor:
-                del tree.accessors[name]
-
-        return remove
+        tree.accessors[name] = Accessor(get, set)
+        return lambda: tree.accessors.pop(name)
 
     return ctx.effect(body, f'ctx.accessor("{name}")')
 

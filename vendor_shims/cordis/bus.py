@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .collect import is_awaitable
+from .collect import discard, is_awaitable
 from .events import INTERNAL_DISPATCH, Event, EventName, described
 from .listener import ListenerEffect, describe
 from .stack import TARGET
@@ -95,8 +95,8 @@ class EventBus:
 
     def _deliver(
         self, event: EventName, listeners: Iterable[ListenerEffect], args: tuple[Any, ...]
-    ) -> list[tuple[ListenerEffect, Exception]] | None:
-        errors: list[tuple[ListenerEffect, Exception]] | None = None
+    ) -> list[tuple[ListenerEffect, BaseException]] | None:
+        errors: list[tuple[ListenerEffect, BaseException]] | None = None
         for listener in listeners:
             if listener.gate and not listener.enter():
                 continue
@@ -104,27 +104,27 @@ class EventBus:
                 result = listener.call(*args)
                 if result is not None and is_awaitable(result):
                     self._schedule(event, listener, result)
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
+                # No cancellation can arrive in a call that does not suspend: it is an error.
                 errors = errors or []
                 errors.append((listener, error))
         return errors
 
     def _schedule(self, event: EventName, listener: ListenerEffect, awaitable: Any) -> None:
         try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            if hasattr(awaitable, "close"):
-                awaitable.close()
-            raise RuntimeError(
-                f"event {str(event)!r} has the asynchronous listener {describe(listener.fn)},"
-                " which needs a running event loop"
-            ) from None
-        listener.deliver_async(str(event), awaitable)
+            self.tree.bind_loop()
+        except RuntimeError as error:
+            discard(awaitable)
+            error.add_note(
+                f"event {str(event)!r} has the asynchronous listener {describe(listener.fn)}"
+            )
+            raise
+        listener.deliver_async(awaitable)
 
     def _report(
         self,
         event: EventName,
-        errors: list[tuple[ListenerEffect, Exception]],
+        errors: list[tuple[ListenerEffect, BaseException]],
         *,
         contain: bool | None,
     ) -> None:
@@ -137,17 +137,17 @@ class EventBus:
         elif len(errors) == 1:
             raise errors[0][1]
         else:
-            raise ExceptionGroup(f"listeners of {str(event)!r} failed", [e for _, e in errors])
+            raise BaseExceptionGroup(f"listeners of {str(event)!r} failed", [e for _, e in errors])
 
     async def parallel(self, event: EventName, args: tuple[Any, ...], target: object) -> None:
         """Start all listeners, wait for all, then raise a group of all failures."""
         listeners = self._select(event, "parallel", args, target)
         if not listeners:
             return
+        failures: list[Exception | None] = []
+        pending: list[tuple[int, Any]] = []
         token = TARGET.set(target)
         try:
-            failures: list[Exception | None] = []
-            pending: list[tuple[int, Any]] = []
             for listener in listeners:
                 if listener.gate and not listener.enter():
                     continue
@@ -161,6 +161,10 @@ class EventBus:
                         pending.append((len(failures) - 1, result))
             if pending:
                 await _join(pending, failures)
+        except BaseException:
+            for _, awaitable in pending:
+                discard(awaitable)
+            raise
         finally:
             TARGET.reset(token)
         errors = [failure for failure in failures if failure is not None]
@@ -198,8 +202,7 @@ class EventBus:
                     continue
                 answer = listener.call(*args)
                 if answer is not None and is_awaitable(answer):
-                    if hasattr(answer, "close"):
-                        answer.close()
+                    discard(answer)
                     raise TypeError(
                         f"listener {describe(listener.fn)} of the synchronous event"
                         f" {str(event)!r} returned an awaitable"
@@ -219,12 +222,12 @@ class EventBus:
     ) -> Any:
         """Run the listeners as middleware around `inner`; see `Context.waterfall`."""
         listeners = self._select(event, "waterfall", args, target)
+        known = event if isinstance(event, Event) else described(event)
+        is_async = isinstance(known, Event) and known.is_async
         if not listeners:
             result = None if inner is None else inner(*args)
-            is_settled = not getattr(event, "is_async", False) or is_awaitable(result)
-            return result if is_settled else ready(result)
-        is_async = getattr(described(event), "is_async", False)
-        return run_chain(listeners, args, inner, target=target, is_async=is_async)
+            return ready(result) if is_async and not is_awaitable(result) else result
+        return run_chain((listeners, args, inner, is_async), target)
 
     def _select(
         self, event: EventName, mode: str, args: tuple[Any, ...], target: object

@@ -10,6 +10,7 @@ from collections.abc import (
     Generator,
     Iterator,
 )
+from functools import lru_cache
 from types import CoroutineType
 from typing import Any, Protocol, cast
 
@@ -29,8 +30,27 @@ class Sink(Protocol):
 
 
 def is_awaitable(value: object) -> bool:
-    """Return whether `value` can be awaited; looks at the type only, so nothing runs."""
-    return type(value) is CoroutineType or hasattr(type(value), "__await__")
+    """Return whether `value` is work to await; looks at the type only, so nothing runs.
+
+    Fibers and effects are values: awaiting one waits for its setup and results in itself.
+    """
+    kind: type[Any] = type(value)
+    return kind is CoroutineType or is_awaitable_type(kind)
+
+
+@lru_cache(maxsize=1024)
+def is_awaitable_type(kind: type[Any]) -> bool:
+    """Return what `is_awaitable` says about values of one type.
+
+    Remembered, since a look-up that finds nothing is slow and results have few types.
+    """
+    return hasattr(kind, "__await__") and not getattr(kind, "is_owned_effect", False)
+
+
+def discard(value: object) -> None:
+    """Close `value` if it is a coroutine, which then needs no awaiting."""
+    if isinstance(value, Coroutine):
+        cast("Coroutine[Any, Any, Any]", value).close()
 
 
 def collect(result: object, sink: Sink) -> Coroutine[Any, Any, None] | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .dispatch import Dispatch
 from .effect import Effect
@@ -23,13 +22,16 @@ from .tree import Tree
 from .waiting import settle, within
 
 if TYPE_CHECKING:
+    import asyncio
     from types import TracebackType
 
     from vendor_shims.logger import LoggerService
 
     from .clock import Clock
     from .registry import Registry
+    from .watch import Watch
 
+T = TypeVar("T")
 _MISSING: Any = object()
 
 
@@ -61,12 +63,13 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         fiber = Fiber(tree, None, None, None)
         tree.root = self
         fiber.ctx = self
-        self._derive(tree, fiber, None, {}, (), {})
+        self._derive(tree, fiber, parent=None, isolated={}, intercepts=(), tags={})
 
     def _derive(
         self,
         tree: Tree,
         fiber: Fiber,
+        *,
         parent: Context | None,
         isolated: Mapping[str, Realm],
         intercepts: tuple[tuple[str, Any], ...],
@@ -170,10 +173,10 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         return child._derive(
             self._tree,
             changes.get("fiber", self.fiber),
-            self,
-            changes.get("isolated", self._isolated),
-            changes.get("intercepts", self._intercepts),
-            changes.get("tags", self._tags),
+            parent=self,
+            isolated=changes.get("isolated", self._isolated),
+            intercepts=changes.get("intercepts", self._intercepts),
+            tags=changes.get("tags", self._tags),
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -208,7 +211,7 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
             InactiveEffect: the fiber takes no registrations now.
             InvalidEffect: the result cannot be undone.
         """
-        self.fiber.require_accepting()
+        self.fiber.require_accepting(body)
         timeout_s = self.fiber.dispose_timeout_s if dispose_timeout is _MISSING else dispose_timeout
         effect = Effect(self.fiber, label, timeout_s=timeout_s)
         self.fiber.table[effect] = None
@@ -217,12 +220,12 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
 
     def spawn(
         self,
-        work: Any,
+        work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T],
         *,
         name: str | None = None,
         shield: bool = False,
         on_crash: OnCrash = "log",
-    ) -> Any:
+    ) -> asyncio.Task[T]:
         """Run a coroutine, or a function that returns one, as a task owned by the fiber.
 
         When its turn in the fiber's teardown comes the task is cancelled and awaited.
@@ -233,11 +236,8 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
             shield: only await the task at teardown, do not cancel it.
             on_crash: `log` the failure, `restart` the function with growing delays, or `fail`
                 the fiber.
-
-        Returns:
-            The `asyncio.Task`.
         """
-        self.fiber.require_accepting()
+        self.fiber.require_accepting(work)
         return SpawnedTask(self.fiber, work, name=name, shield=shield, on_crash=on_crash).task
 
     def plugin(self, plugin: Any, config: Any = None) -> Fiber:
@@ -260,8 +260,6 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         runtime = tree.registry.enter(plugin)
         fiber = Fiber(tree, self.fiber, runtime, config)
         fiber.inject = {**runtime.inject, **extra}
-        if tree.debug:
-            fiber.mounted_at = call_site()
         intercepts = self._intercepts
         for name, spec in fiber.inject.items():
             if spec.config is not None:
@@ -270,7 +268,7 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         self.fiber.table[fiber] = None
         tree.registry.add(runtime, fiber)
         tree.bus.emit(INTERNAL_PLUGIN, (fiber,), None, contain=True)
-        if fiber.uid is not None:
+        if fiber.uid is not None and self.fiber.accepts:
             fiber.watch_dependencies()
             tree.drain()
         return fiber
@@ -325,17 +323,20 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
 
         return picture(self._tree)
 
+    def watch(self) -> Watch:
+        """Return the changes of the tree from now on, for `async for`; ends with the fiber."""
+        from .watch import Watch
+
+        return Watch(self)
+
+    def watchdog(self, after_s: float = 30.0) -> Effect:
+        """Warn in the log about each transition that takes longer than `after_s` seconds."""
+        from .watchdog import watchdog
+
+        return watchdog(self, after_s)
+
     def diagnose(self) -> str:
         """Explain each fiber that is not active, and circles of requirements."""
         from .introspect import diagnosis
 
         return diagnosis(self._tree)
-
-
-def call_site() -> str:
-    """Return file and line of the nearest caller outside this package."""
-    frame = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way
-    here = __name__.rpartition(".")[0]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(here):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

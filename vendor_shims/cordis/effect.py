@@ -1,84 +1,22 @@
-"""Effects: registrations that know how to undo themselves and which fiber owns them."""
+"""Effects: a body that ran, and the disposers that undo what it did."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from .collect import collect
+from .collect import collect, discard
 from .errors import InvalidEffect
 from .latch import Latch
+from .owned import EffectMeta, Owned
 from .unwind import Unwind
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from .fiber import Fiber
-
-
-class EffectMeta(NamedTuple):
-    """What `fiber.effects()` shows of one labelled registration."""
-
-    label: str
-    children: list[EffectMeta]
-
-
-class Owned:
-    """A registration on a fiber; the fiber undoes it in reverse order of registration.
-
-    Invariants: a registration is either in its fiber's table or a child of one effect of the
-    same fiber, never both; undoing happens at most once.
-    """
-
-    __slots__ = ("_collector", "owner")
-    is_owned_effect: ClassVar[bool] = True
-    is_fiber: ClassVar[bool] = False
-    label: str | None
-
-    def __init__(self, owner: Fiber | None) -> None:
-        self.owner = owner
-        self._collector: Effect | None = None
-
-    def stands(self) -> bool:
-        """Return whether nobody undid the registration."""
-        raise NotImplementedError
-
-    def undo(self) -> Latch | None:
-        """Undo for the owner; returns a latch when that takes time. Joins a running undo."""
-        raise NotImplementedError
-
-    def meta(self) -> list[EffectMeta]:
-        """Return this registration as shown in the effect tree: one entry, or none."""
-        label = self.label
-        return [] if label is None or not self.stands() else [EffectMeta(label, self.submeta())]
-
-    def submeta(self) -> list[EffectMeta]:
-        """Return what was collected into this registration."""
-        return []
-
-    def _leave(self) -> None:
-        if self.owner is not None:
-            self.owner.table.pop(self, None)
-
-
-class Returned(Owned):
-    """A plain disposer that a plugin setup returned or yielded; it has no label."""
-
-    __slots__ = ("_fn",)
-    label = None
-
-    def __init__(self, owner: Fiber, fn: Callable[[], Any]) -> None:
-        super().__init__(owner)
-        self._fn = fn
-
-    def stands(self) -> bool:
-        """Return whether nobody undid the registration."""
-        return True
-
-    def undo(self) -> Any:
-        """Call the disposer; whatever it returns may be awaitable."""
-        return self._fn()
+    from .stack import Frame
 
 
 class Effect(Owned):
@@ -88,11 +26,13 @@ class Effect(Owned):
     Awaiting it waits for the setup and raises the setup's error.
 
     Invariants: `items` holds what is still to undo, oldest first; the effect leaves its fiber's
-    table exactly when the undo is complete.
+    table exactly when the undo is complete; an error of a disposer is raised to whoever asked
+    for the undo or waits for it, and logged when nobody does.
     """
 
     __slots__ = (
         "_errors",
+        "_is_asked",
         "_latch",
         "_ready",
         "_stop",
@@ -116,6 +56,8 @@ class Effect(Owned):
         self._undone = False
         self.unwinding: Unwind | None = None
         self._stop = False
+        # While the call that asked for the undo has not returned, so that it takes the errors.
+        self._is_asked = False
         self._errors: list[BaseException] = []
 
     @property
@@ -126,6 +68,13 @@ class Effect(Owned):
     def stands(self) -> bool:
         """Return whether nobody asked to undo the effect."""
         return not self._undone and self._latch is None
+
+    def waits_for(self, frame: Frame) -> bool:
+        """Return whether the undo waits for the code of `frame`: a disposer in this effect."""
+        effect = frame.effect
+        while effect is not None and effect is not self:
+            effect = effect.collector
+        return effect is self
 
     @property
     def children(self) -> list[Owned]:
@@ -138,19 +87,22 @@ class Effect(Owned):
 
     def start(self, body: object) -> None:
         """Run `body` and collect its disposers; a synchronous failure undoes them and raises."""
+        result: object = None
+        pending: Coroutine[Any, Any, None] | None = None
         try:
             result = cast("Callable[[], object]", body)() if callable(body) else body
             pending = collect(result, self)
+            if pending is not None:
+                self._task = self._fiber.tree.create_task(self._run(pending), owner=self._fiber)
         except BaseException as error:
+            discard(pending)
+            discard(result)
             self._ready.open(error)
-            self._latch = self._latch or Latch(self.owner)
-            self._latch.add(self._log_errors)
+            self._latch = self._latch or Latch(self)
             self._unwind()
             raise
-        if pending is None:
+        if self._task is None:
             self._set_up(None)
-        else:
-            self._task = self._fiber.tree.create_task(self._run(pending), owner=self._fiber)
 
     def add(self, item: object) -> None:
         """Collect one disposer, taking an owned registration over from the fiber."""
@@ -170,12 +122,14 @@ class Effect(Owned):
         if self._undone:
             return None
         if self._latch is None:
-            self._latch = Latch(self.owner)
-            self._stop = True
+            latch = self._latch = Latch(self)
+            self._stop = self._is_asked = True
             if self._ready.is_open:
                 self._unwind()
             elif self._task is not None:
-                self._fiber.tree.cancel_after(self._task, self._timeout_s)
+                self._limit_setup(self._task)
+            self._is_asked = False
+            return latch
         return self._latch
 
     def __call__(self) -> Awaitable[None] | None:
@@ -212,18 +166,14 @@ class Effect(Owned):
         return cast("Fiber", self.owner)
 
     def _adopt(self, item: Owned) -> None:
-        above: Owned | None = self
+        above: Effect | None = self
         while above is not None:
             if above is item:
                 raise InvalidEffect("an effect cannot collect itself or what contains it")
-            above = above._collector
-        if item.owner is not self.owner:
-            raise InvalidEffect("cannot collect a disposer that belongs to another fiber")
-        if item not in self._fiber.table:
-            raise InvalidEffect("the disposer was collected or undone before")
-        del self._fiber.table[item]
-        item._collector = self
-        self.items.append(item)
+            above = above.collector
+        if item.leave_for(self._fiber):
+            item.collector = self
+            self.items.append(item)
 
     async def _run(self, pending: Coroutine[Any, Any, None]) -> None:
         try:
@@ -236,15 +186,28 @@ class Effect(Owned):
         else:
             self._set_up(None)
 
+    def _limit_setup(self, task: asyncio.Task[None]) -> None:
+        def give_up() -> None:
+            if not self._ready.is_open:
+                self._set_up(None)
+
+        self._fiber.tree.end_of(
+            task,
+            owner=self._fiber,
+            timeout_s=self._timeout_s,
+            label=f"the setup of {self.title}",
+        ).add(give_up)
+
     def _set_up(self, error: BaseException | None) -> None:
+        """End the setup; a second call comes from one that had been given up."""
         self._ready.open(error)
         if error is not None:
-            self._errors.append(error)
             if self._latch is None:
+                self._latch = Latch(self)
                 self._fiber.ctx.logger.error(error)
-                self._latch = Latch(self.owner)
-            self._unwind()
-        elif self._latch is not None:
+            else:
+                self._errors.append(error)
+        if self._latch is not None:
             self._unwind()
 
     def _unwind(self) -> None:
@@ -255,18 +218,19 @@ class Effect(Owned):
             on_error=lambda error, _: self._errors.append(error),
             done=self._finish,
             timeout_s=self._timeout_s,
-            label=self.label,
+            effect=self,
         )
         self.unwinding.run()
-
-    def _log_errors(self) -> None:
-        for error in self._errors:
-            self._fiber.ctx.logger.error(error)
 
     def _finish(self) -> None:
         self._undone = True
         self._leave()
-        cast("Latch", self._latch).open(combine(self._errors))
+        latch = cast("Latch", self._latch)
+        errors, self._errors = self._errors, []
+        if latch.is_open or not (self._is_asked or latch.is_watched):
+            for error in errors:
+                self._fiber.ctx.logger.error(error)
+        latch.open(combine(errors))
 
 
 def combine(errors: list[BaseException]) -> BaseException | None:

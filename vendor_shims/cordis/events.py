@@ -12,7 +12,17 @@ A descriptor *is* its name (a `str`), so that tables keyed by name need no trans
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    overload,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,7 +51,7 @@ if TYPE_CHECKING:
     # To the type checker a descriptor is no string, so that a listener or argument that does
     # not fit it cannot fall back on the unchecked string form.
     class _Name:
-        def __new__(cls, name: str) -> _Name: ...
+        def __new__(cls, name: str) -> Self: ...
         def startswith(self, prefix: str, /) -> bool: ...
 
 else:
@@ -74,7 +84,7 @@ class Event(_Name):
         doc: str = "",
     ) -> Self:
         """Declare the event; a second declaration of one name must agree in mode."""
-        self = cast("Self", super().__new__(cls, name))
+        self = super().__new__(cls, name)
         self.contain = contain
         self.is_async = is_async
         self.accepts_serial = accepts_serial
@@ -126,11 +136,46 @@ class Bail(Event, Generic[P, R]):
 class Waterfall(Event, Generic[P, R]):
     """Middleware around an innermost function; each listener gets `next` as last argument.
 
-    With `is_async=True` the dispatcher always gets an awaitable.
+    With `is_async=True` the dispatcher always gets an awaitable. With `accepts_serial=True` a
+    listener may leave `next` out: it runs, what it returns is ignored, and the chain goes on.
     """
 
     __slots__ = ()
     mode = "waterfall"
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(
+            cls,
+            name: str,
+            *,
+            accepts_serial: Literal[True],
+            is_async: bool = ...,
+            scoped: Callable[..., object] | None = ...,
+            doc: str = ...,
+        ) -> SerialWaterfall[P, R]: ...
+        @overload
+        def __new__(
+            cls,
+            name: str,
+            *,
+            is_async: bool = ...,
+            scoped: Callable[..., object] | None = ...,
+            doc: str = ...,
+        ) -> Self: ...
+        def __new__(cls, name: str, **options: Any) -> Any:
+            """Declare the event; see `Event`."""
+            ...
+
+
+if TYPE_CHECKING:
+
+    class SerialWaterfall(Waterfall[P, R]):
+        """What a waterfall with `accepts_serial=True` is to the type checker."""
+
+else:
+    SerialWaterfall = Waterfall
 
 
 class SyncWaterfall(Event, Generic[P, R]):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Generator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from .collect import is_awaitable
-from .effect import EffectMeta, Owned
+from .collect import discard, is_awaitable
 from .errors import InactiveEffect
 from .events import INTERNAL_CONFIG, INTERNAL_PLUGIN
-from .latch import Latch, forbid_reentrant_await
+from .latch import Latch, forbid_waiting_for
 from .lifecycle import FiberState, Lifecycle
+from .owned import EffectMeta, Owned
+from .stack import Frame
 from .update import apply_update
 from .waiting import wait_active
+
+if TYPE_CHECKING:
+    from .plugin import Runtime
 
 
 class Fiber(Lifecycle):
@@ -33,9 +38,19 @@ class Fiber(Lifecycle):
                 return fiber.runtime.name
         return "root"
 
+    @property
+    def title(self) -> str:
+        """The fiber's name."""
+        return self.name
+
     def stands(self) -> bool:
         """Return whether nobody asked to dispose the fiber."""
         return self.uid is not None
+
+    def waits_for(self, frame: Frame) -> bool:
+        """Return whether the end of the fiber waits for the code of `frame`."""
+        is_cancelled = frame.phase == "setup" and frame.fiber.cancels_stale_load
+        return not is_cancelled and self in frame.fiber.lineage()
 
     @property
     def is_loaded(self) -> bool:
@@ -45,6 +60,8 @@ class Fiber(Lifecycle):
     @property
     def accepts(self) -> bool:
         """Whether something may be registered on the fiber now."""
+        if self.owner is None and self.tree.is_closing:
+            return False
         return self.uid is not None and self.state not in (
             FiberState.UNLOADING,
             FiberState.DISPOSED,
@@ -93,32 +110,36 @@ class Fiber(Lifecycle):
     def resolve_config(self, raw: Any) -> Any:
         """Return the validated config for `raw`; raises `ValidationError`."""
         raw = self.tree.bus.waterfall(INTERNAL_CONFIG, (self, raw), _unchanged, None)
-        Config = None if self.runtime is None else self.runtime.Config
-        if Config is None:
+        model = None if self.runtime is None else self.runtime.Config
+        if model is None:
             return raw
-        if raw is None and isinstance(Config, type):
+        if raw is None and isinstance(model, type):
             raw = {}
-        validate = getattr(Config, "validate", None)
+        validate = getattr(model, "validate", None)
         if validate is None:
-            raise TypeError(f"Config of {self.name!r} has no validate method: {Config!r}")
+            raise TypeError(f"Config of {self.name!r} has no validate method: {model!r}")
         validated = validate(raw)
         if is_awaitable(validated):
-            if hasattr(validated, "close"):
-                validated.close()
+            discard(validated)
             raise TypeError("async config validation is not supported")
         return validated
 
-    def require_accepting(self) -> None:
-        """Raise `InactiveEffect` unless the fiber takes registrations now."""
+    def require_accepting(self, refused: object = None) -> None:
+        """Raise `InactiveEffect` unless the fiber takes registrations now.
+
+        `refused` is what cannot be registered then: a coroutine is closed.
+        """
         if not self.accepts:
+            if inspect.iscoroutine(refused):
+                refused.close()
             raise InactiveEffect(
                 f"cannot register on fiber {self.name!r}: it is"
                 f" {'being disposed' if self.uid is None else self.state.name}"
             )
 
     def __await__(self) -> Generator[Any, None, Self]:
-        forbid_reentrant_await(self)
         while self.is_moving:
+            forbid_waiting_for(self)
             yield from self.next_transition().__await__()
         if self.state is FiberState.FAILED and self.error is not None:
             raise self.error
@@ -148,11 +169,11 @@ class Fiber(Lifecycle):
         if self.owner is None:
             return self._dispose_root()
         if self._end is None:
+            self.tree.require_own_loop()
             self._end = Latch(self)
             self.uid = None
             self.tree.bus.emit(INTERNAL_PLUGIN, (self,), None, contain=True)
-            if self.runtime is not None:
-                self.tree.registry.discard(self.runtime, self)
+            self.tree.registry.discard(cast("Runtime", self.runtime), self)
             for _, realm, _ in self.deps:
                 realm.watchers.pop(self, None)
             self.retarget()
@@ -171,6 +192,7 @@ class Fiber(Lifecycle):
             InactiveEffect: the fiber was disposed.
         """
         self._require_undisposed()
+        self.tree.require_own_loop()
         self.revision += 1
         self.retarget()
         self.tree.drain()
@@ -198,6 +220,6 @@ class Fiber(Lifecycle):
             raise TypeError("the root fiber runs no plugin")
 
 
-def _unchanged(fiber: Fiber, raw: Any) -> Any:
+def _unchanged(_: Fiber, raw: Any) -> Any:
     """Be the innermost part of `internal/config`: the raw config as it is."""
     return raw

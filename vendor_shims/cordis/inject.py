@@ -23,12 +23,18 @@ class InjectSpec(NamedTuple):
     Attributes:
         config: an intercept layer for that service, or `None`.
         required: whether the plugin waits for it.
-        reactive: whether a change of an optional one restarts the plugin.
+        reactive: whether a change of an optional one restarts the plugin; when not, the
+            service is read as it is at that moment.
     """
 
     config: Any = None
     required: bool = True
     reactive: bool = True
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether the plugin loads against the service and reloads when it changes."""
+        return self.required or self.reactive
 
 
 class Inject:
@@ -43,11 +49,7 @@ class Inject:
         *,
         reactive: bool = True,
     ) -> None:
-        self.specs = normalise(required)
-        for name, spec in normalise(optional).items():
-            if name in self.specs:
-                raise ValueError(f"{name!r} is declared both required and optional")
-            self.specs[name] = InjectSpec(spec.config, required=False, reactive=reactive)
+        self.specs = declared(required, optional, reactive=reactive)
 
 
 class Dep(Generic[S]):
@@ -68,7 +70,7 @@ class Dep(Generic[S]):
     def __new__(cls, service: type[S], *, optional: bool, config: Any = ...) -> Dep[S | None]: ...
     @overload
     def __new__(cls, service: str, *, optional: bool = ..., config: Any = ...) -> Dep[Any]: ...
-    def __new__(cls, service: Any, *, optional: bool = False, config: Any = None) -> Any:
+    def __new__(cls, *_: Any, **__: Any) -> Any:
         """Make the descriptor; `optional=True` makes reads possibly `None`."""
         return super().__new__(cls)
 
@@ -98,14 +100,17 @@ class Dep(Generic[S]):
         try:
             return ctx.__dict__[self.name]
         except KeyError:
-            if not self.spec.required and ctx.fiber.is_loaded:
-                return None
-            raise ServiceInactive(
-                f"dependency {self.attribute!r} of {owner.__name__} is not available:"
-                f" fiber {ctx.fiber.name} is {ctx.fiber.state.name}",
-                name=self.name,
-                fiber=ctx.fiber,
-            ) from None
+            binding = ctx.fiber.view.get(ctx.realm(self.name))
+        if binding is not None:
+            return binding.value_for(ctx)
+        if not self.spec.required and ctx.fiber.is_loaded:
+            return None
+        raise ServiceInactive(
+            f"dependency {self.attribute!r} of {owner.__name__} is not available:"
+            f" fiber {ctx.fiber.name} is {ctx.fiber.state.name}",
+            name=self.name,
+            fiber=ctx.fiber,
+        )
 
 
 def key_of(service: type[Any]) -> str:
@@ -118,8 +123,8 @@ def key_of(service: type[Any]) -> str:
 
 def normalise(declaration: Any) -> dict[str, InjectSpec]:
     """Return an inject declaration of any accepted spelling in its normal form."""
-    if declaration is None:
-        return {}
+    if declaration is None or hasattr(cast("object", type(declaration)), "__get__"):
+        return {}  # a method that happens to have the name declares nothing
     if isinstance(declaration, Inject):
         return dict(declaration.specs)
     if isinstance(declaration, str):
@@ -141,10 +146,19 @@ def normalise(declaration: Any) -> dict[str, InjectSpec]:
     return specs
 
 
+def declared(inject: Any, optional: Any = None, *, reactive: bool = True) -> dict[str, InjectSpec]:
+    """Return an inject declaration with the names of a separate optional one added."""
+    specs = normalise(inject)
+    for name, spec in normalise(optional).items():
+        if name in specs:
+            raise ValueError(f"{name!r} is declared both required and optional")
+        specs[name] = InjectSpec(spec.config, required=False, reactive=reactive)
+    return specs
+
+
 def declared_by_class(cls: type) -> dict[str, InjectSpec]:
     """Return a class plugin's inject, merged over its bases' unless `inject_inherit` is False."""
-    own: dict[str, InjectSpec] = {}
-    own.update(normalise(cls.__dict__.get("inject")))
+    own = declared(cls.__dict__.get("inject"), cls.__dict__.get("optional"))
     own.update(cls.__dict__.get("__deps__", {}))
     if cls.__dict__.get("inject_inherit", True) is False:
         return own

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .effect import EffectMeta
 from .fiber import Fiber, FiberState
 from .listener import describe
+from .owned import Owned
 
 if TYPE_CHECKING:
     from .realm import Realm
@@ -62,46 +63,70 @@ def _fiber(fiber: Fiber) -> dict[str, Any]:
         "since": fiber.since,
         "error": None if fiber.error is None else f"{type(fiber.error).__name__}: {fiber.error}",
         "unsatisfied": fiber.unsatisfied,
-        "effects": [_meta(meta) for meta in fiber.effects()],
-        "mountedAt": fiber.mounted_at,
+        "effects": _effects(fiber.table),
+        "site": fiber.site,
     }
 
 
-def _meta(meta: EffectMeta) -> dict[str, Any]:
-    return {"label": meta.label, "children": [_meta(child) for child in meta.children]}
+def _effects(owned: Iterable[Owned]) -> list[dict[str, Any]]:
+    """Return labelled registrations; `site` is where they were made, in debug trees."""
+    return [
+        {
+            "label": item.label,
+            "site": item.site,
+            "children": _effects(getattr(item, "children", ()) if not item.is_fiber else ()),
+        }
+        for item in owned
+        if item.label is not None and item.stands()
+    ]
 
 
 def diagnosis(tree: Tree) -> str:
     """Explain every fiber that is not active and every circle of requirements, one a line."""
+    fibers = all_fibers(tree)
+    offers = _offers(fibers)
     lines: list[str] = []
-    for fiber in all_fibers(tree):
+    for fiber in fibers:
         if fiber.state is FiberState.ACTIVE:
             continue
         line = f"{fiber.name} is {fiber.state.name}"
         if fiber.error is not None:
             line += f": {type(fiber.error).__name__}: {fiber.error}"
         for name, why in fiber.unsatisfied.items():
-            line += f"; needs {name}: {why}{_near_miss(tree, fiber, name)}"
+            line += f"; needs {name}: {why}{_near_miss(fiber, name, offers.get(name, []))}"
         lines.append(line)
-    lines.extend(f"circular requirement: {' -> '.join(circle)}" for circle in circles(tree))
+    lines.extend(f"circular requirement: {' -> '.join(circle)}" for circle in circles(fibers))
     return "\n".join(lines)
 
 
-def _near_miss(tree: Tree, fiber: Fiber, name: str) -> str:
-    wanted: Realm = fiber.ctx.realm(name)
-    for other in all_fibers(tree):
-        for realm in other.bindings:
-            if realm.name == name and realm is not wanted:
-                return f" ({other.name} provides it in another realm)"
+def _offers(fibers: list[Fiber]) -> dict[str, list[tuple[Fiber, Realm, bool]]]:
+    """Return by name who provides it (true) or says that it would (false), and in which realm."""
+    offers: dict[str, list[tuple[Fiber, Realm, bool]]] = {}
+    for fiber in fibers:
+        for realm in fiber.bindings:
+            offers.setdefault(realm.name, []).append((fiber, realm, True))
+        for name in _promised(fiber):
+            offers.setdefault(name, []).append((fiber, fiber.ctx.realm(name), False))
+    return offers
+
+
+def _near_miss(fiber: Fiber, name: str, offers: list[tuple[Fiber, Realm, bool]]) -> str:
+    """Return who nearly provides `name`: in another realm, or in this one but not active."""
+    wanted = fiber.ctx.realm(name)
+    for other, realm, is_bound in offers:
+        if is_bound and realm is not wanted:
+            return f" ({other.name} provides it in another realm)"
+        if realm is wanted and other is not fiber and wanted.binding is None:
+            return f" ({other.name} would, but is {other.state.name})"
     return ""
 
 
-def circles(tree: Tree) -> list[list[str]]:
+def circles(fibers: list[Fiber]) -> list[list[str]]:
     """Return the circles among pending fibers, each as names that start and end alike.
 
     A fiber is taken to provide the name that its plugin declares: `provide`, or a service's key.
     """
-    waiting = [fiber for fiber in all_fibers(tree) if fiber.state is FiberState.PENDING]
+    waiting = [fiber for fiber in fibers if fiber.state is FiberState.PENDING]
     providers: dict[Realm, Fiber] = {}
     for fiber in waiting:
         for name in _promised(fiber):
@@ -117,16 +142,12 @@ def circles(tree: Tree) -> list[list[str]]:
     return [[one.name for one in circle] for circle in _cycles(edges)]
 
 
-def _promised(fiber: Fiber) -> list[str]:
-    callback = None if fiber.runtime is None else fiber.runtime.callback
-    declared = getattr(callback, "provide", None) or getattr(callback, "key", None)
-    if isinstance(declared, str):
-        return [declared]
-    return [name for name in declared or () if isinstance(name, str)]
+def _promised(fiber: Fiber) -> tuple[str, ...]:
+    return () if fiber.runtime is None else fiber.runtime.provides
 
 
 def _cycles(edges: dict[Fiber, list[Fiber]]) -> list[list[Fiber]]:
-    """Return one circle per group of fibers that wait for each other, without recursion."""
+    """Return the circles that a walk along the edges closes, each once, without recursion."""
     found: list[list[Fiber]] = []
     done: set[Fiber] = set()
     for start in edges:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReentrantAwait
-from .stack import STACK
+from .stack import STACK, Frame
 
 if TYPE_CHECKING:
     from .fiber import Fiber
+    from .owned import Owned
 
 
 class Latch:
@@ -21,12 +22,14 @@ class Latch:
     Invariants: `is_open` never goes back; callbacks run once, in the order they were added.
     """
 
-    __slots__ = ("_callbacks", "error", "guarded", "is_open")
+    __slots__ = ("_callbacks", "error", "guarded", "is_open", "is_watched")
 
-    def __init__(self, guarded: Fiber | None = None) -> None:
+    def __init__(self, guarded: Owned | None = None) -> None:
         self.is_open = False
+        # Whether anybody ever waited, and so learns about the error.
+        self.is_watched = False
         self.error: BaseException | None = None
-        # The fiber whose end this is: its own disposers must not await it.
+        # The registration whose end this is: code that it waits for must not await it.
         self.guarded = guarded
         self._callbacks: list[Callable[[], object]] = []
 
@@ -35,6 +38,7 @@ class Latch:
         if self.is_open:
             callback()
         else:
+            self.is_watched = True
             self._callbacks.append(callback)
 
     def open(self, error: BaseException | None = None) -> None:
@@ -49,7 +53,7 @@ class Latch:
 
     def __await__(self) -> Generator[Any, None, None]:
         if self.guarded is not None:
-            forbid_reentrant_await(self.guarded)
+            forbid_waiting_for_end(self.guarded, STACK.get())
         if not self.is_open:
             woken = asyncio.get_running_loop().create_future()
             self.add(lambda: woken.done() or woken.set_result(None))
@@ -58,12 +62,35 @@ class Latch:
             raise self.error
 
 
-def forbid_reentrant_await(fiber: Fiber) -> None:
-    """Raise `ReentrantAwait` when this task runs code that the end of `fiber` waits for."""
+def forbid_waiting_for_end(owned: Owned, frames: tuple[Frame, ...]) -> None:
+    """Raise `ReentrantAwait` when the end of `owned` waits for the code of one of `frames`."""
+    for frame in frames:
+        if owned.waits_for(frame):
+            raise _reentrant(frame, f"the end of {owned.title!r}")
+
+
+def forbid_waiting_for(fiber: Fiber) -> None:
+    """Raise `ReentrantAwait` when this task runs code that the transition of `fiber` waits for."""
     for frame in STACK.get():
-        waits_for_setup = frame.phase == "setup" and not frame.fiber.cancels_stale_load
-        if (frame.phase == "cleanup" or waits_for_setup) and fiber in frame.fiber.lineage():
-            raise ReentrantAwait(
-                f"{frame.phase} of {frame.fiber.name!r} awaits the end of {fiber.name!r}, which"
-                f" waits for that {frame.phase}; request it without awaiting"
+        if frame.phase == "setup":  # a stale one is about to be cancelled, which ends its waiting
+            is_waited_for = frame.fiber is fiber and not (
+                fiber.is_stale() and fiber.cancels_stale_load
             )
+        else:
+            is_waited_for = frame.is_waited_for and fiber in frame.fiber.lineage()
+        if is_waited_for:
+            raise _reentrant(frame, f"the transition of {fiber.name!r}")
+
+
+def forbid_waiting_for_all() -> None:
+    """Raise `ReentrantAwait` when this task runs code that the tree waits for to come to rest."""
+    for frame in STACK.get():
+        if frame.is_waited_for:
+            raise _reentrant(frame, "the whole tree")
+
+
+def _reentrant(frame: Frame, what: str) -> ReentrantAwait:
+    return ReentrantAwait(
+        f"{frame.phase} of {frame.fiber.name!r} awaits {what}, which waits for that"
+        f" {frame.phase}; request it without awaiting"
+    )

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from .effect import Owned, Returned
 from .errors import InvalidEffect
 from .events import INTERNAL_STATUS
 from .latch import Latch
+from .owned import Owned, Returned
 from .setup import Setup
 from .unwind import Unwind
 from .waits import Drain, must_wait
@@ -76,7 +76,6 @@ class Lifecycle(Owned):
         "inject",
         "last_progress",
         "loaded",
-        "mounted_at",
         "raw_config",
         "revision",
         "runtime",
@@ -110,7 +109,6 @@ class Lifecycle(Owned):
         self.error: BaseException | None = None
         self.revision = 0
         self.entry: Any = None
-        self.mounted_at: str | None = None
         self.since = self.last_progress = tree.clock.time()
         self.dispose_timeout_s = tree.dispose_timeout_s
         self.cleanup_errors: list[BaseException] = []
@@ -135,12 +133,17 @@ class Lifecycle(Owned):
     @property
     def is_active(self) -> bool:
         """Whether setup is complete, so that the fiber's bindings count as available."""
-        return self.state is FiberState.ACTIVE
+        return self.state is FiberState.ACTIVE and not self._is_tearing_root
 
     @property
     def is_moving(self) -> bool:
         """Whether a transition is under way."""
         return self.state in _MOVING or self._is_tearing_root
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the fiber undoes, or is about to undo, what is registered on it."""
+        return self.state is FiberState.UNLOADING or self._is_tearing_root
 
     def lineage(self) -> Iterator[Fiber]:
         """Return the fiber and its ancestors, nearest first."""
@@ -152,9 +155,10 @@ class Lifecycle(Owned):
     def watch_dependencies(self) -> None:
         """Resolve the inject declaration against the realms of the fiber's context."""
         for name, spec in self.inject.items():
-            realm = self.ctx.realm(name)
-            self.deps.append((name, realm, spec))
-            realm.watchers[self._me] = None
+            if spec.is_followed:
+                realm = self.ctx.realm(name)
+                self.deps.append((name, realm, spec))
+                realm.watchers[self._me] = None
         self.retarget()
 
     def retarget(self) -> None:
@@ -197,12 +201,8 @@ class Lifecycle(Owned):
     def add(self, item: object) -> None:
         """Collect one disposer of the setup."""
         if isinstance(item, Owned):
-            if item.owner is not self or item not in self.table:
-                raise InvalidEffect(
-                    "cannot collect a disposer of another fiber, or one that was collected before"
-                )
-            del self.table[item]
-            self.table[item] = None
+            if item.leave_for(self._me):
+                self.table[item] = None
         elif callable(item):
             self.table[Returned(self._me, item)] = None
         else:
@@ -219,12 +219,20 @@ class Lifecycle(Owned):
         return self._idle
 
     def crash(self, error: BaseException) -> None:
-        """Unload an active fiber and leave it failed with `error`, until it gets a new target."""
-        if self.state is FiberState.ACTIVE and self.owner is not None:
+        """Unload a loaded fiber and leave it failed with `error`, until it gets a new target."""
+        if self._setup is not None:
+            self._setup.fail(error)
+        elif self.state is FiberState.ACTIVE and self.owner is not None:
             self.error = error
             self.failed_target = self.loaded
             self._begin_unload()
             self.tree.drain()
+
+    def forget_failure(self) -> None:
+        """Make a failed fiber wait for its next target as if it had never been loaded."""
+        self.error = None
+        if self.state is FiberState.FAILED:
+            self._enter(FiberState.PENDING)
 
     # -- transitions -------------------------------------------------------------------------
 
@@ -234,10 +242,12 @@ class Lifecycle(Owned):
         numbers = [self.revision]
         for _, realm, spec in self.deps:
             binding = realm.binding
-            if binding is not None and binding.available_to(self._me):
+            if binding is None or not binding.available_to(self._me):
+                if spec.required:
+                    return None
+                numbers.append(0)
+            elif spec.required or not binding.rests_on(self._me):
                 numbers.append(binding.number)
-            elif spec.required:
-                return None
             else:
                 numbers.append(0)
         return tuple(numbers)
@@ -250,13 +260,17 @@ class Lifecycle(Owned):
         else:
             self.tree.busy.pop(self._me, None)
         self.tree.bus.emit(INTERNAL_STATUS, (self._me, old), None, contain=True)
-        if state not in _MOVING and self._idle is not None:
+        if state not in _MOVING:
+            self._come_to_rest()
+
+    def _come_to_rest(self) -> None:
+        if self._idle is not None:
             idle, self._idle = self._idle, None
             idle.open()
 
     def _begin_load(self, target: Target) -> None:
         self.loaded = target
-        self.error = None
+        self.error = self.failed_target = None
         for number, (name, realm, _) in zip(target[1:], self.deps, strict=True):
             binding = realm.binding
             if number and binding is not None:
@@ -268,21 +282,24 @@ class Lifecycle(Owned):
         self.tree.next_turn(self._setup.run)
 
     def setup_ended(self, error: BaseException | None) -> None:
-        """Go on after a setup: become active, or undo what it did."""
-        self._setup = None
-        if self.is_stale():
-            if error is not None and not isinstance(error, asyncio.CancelledError):
+        """Go on after a setup: become active, or undo what it did.
+
+        A cancelled setup is stale even if the target has come back to what it loads.
+        """
+        setup, self._setup = cast("Setup", self._setup), None
+        is_cancelled = isinstance(error, asyncio.CancelledError)
+        if self.is_stale() or (is_cancelled and setup.was_cancelled):
+            if error is not None and not is_cancelled:
                 self.ctx.logger.error(error)
             self._begin_unload()
         elif error is not None:
             self.error = error
             self.failed_target = self.loaded
-            if self.mounted_at is not None:
-                error.add_note(f"mounted at {self.mounted_at}")
+            if self.site is not None:
+                error.add_note(f"mounted at {self.site} by {cast('Fiber', self.owner).name}")
             self.ctx.logger.error(error)
             self._begin_unload()
         else:
-            self.failed_target = None
             self._enter(FiberState.ACTIVE)
             for realm in self.bindings:
                 self.tree.notify(realm)
@@ -290,6 +307,9 @@ class Lifecycle(Owned):
 
     def _begin_unload(self) -> None:
         self._enter(FiberState.UNLOADING)
+        self._withdraw_bindings()
+
+    def _withdraw_bindings(self) -> None:
         for realm in self.bindings:
             self.tree.notify(realm)
         self.tree.post(self._unload)
@@ -339,11 +359,14 @@ class Lifecycle(Owned):
 
     def _dispose_root(self) -> Latch:
         if not self._is_tearing_root and self.state is not FiberState.DISPOSED:
+            if self.table:
+                self.tree.bind_loop()
+                self.tree.busy[self._me] = None
             self._is_tearing_root = True
             self._end = Latch(self._me)
             if self.table:
-                self.tree.busy[self._me] = None
-                self.tree.post(self._undo_table)
+                self._withdraw_bindings()
+                self.tree.drain()
             else:
                 self._root_empty()
         return cast("Latch", self._end)
@@ -352,5 +375,8 @@ class Lifecycle(Owned):
         self.unwinding = None
         self._is_tearing_root = False
         self.tree.busy.pop(self._me, None)
-        self._enter(FiberState.DISPOSED if self.tree.is_closing else FiberState.ACTIVE)
+        if self.tree.is_closing:
+            self._enter(FiberState.DISPOSED)
+        else:
+            self._come_to_rest()
         cast("Latch", self._end).open()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from .effect import Owned
+from .collect import is_awaitable
 from .latch import Latch
+from .owned import Owned
+from .stack import TARGET
 
 if TYPE_CHECKING:
-    import asyncio
-
     from .bus import Slot
     from .context import Context
 
@@ -22,10 +23,11 @@ class ListenerEffect(Owned):
     Calling it removes the listener: True when that removed it, False when it was gone.
 
     Invariants: `gate` is set exactly for listeners that a dispatch must ask before calling
-    (`once`, or removed); running asynchronous deliveries are in `tasks` until they end.
+    (`once`, or removed); running asynchronous deliveries are in `tasks` until they end, and
+    that long the fiber keeps the registration, so that its teardown finds them.
     """
 
-    __slots__ = ("call", "ctx", "fn", "gate", "once", "slot", "tasks", "unfiltered")
+    __slots__ = ("call", "ctx", "event", "fn", "gate", "slot", "tasks", "unfiltered")
 
     def __init__(
         self,
@@ -39,18 +41,19 @@ class ListenerEffect(Owned):
     ) -> None:
         super().__init__(ctx.fiber)
         self.ctx = ctx
+        self.event = slot.name
         self.slot: Slot | None = slot
         self.fn = fn
         self.call = _awaited_first(fn) if accepts_serial else fn
-        self.once = once
         self.gate = once
         self.unfiltered = unfiltered
-        self.tasks: set[asyncio.Task[Any]] | None = None
+        # Each with whether it was asked to stop, which happens once.
+        self.tasks: dict[asyncio.Task[Any], bool] | None = None
 
     @property
     def label(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride] - computed
         """The label in the effect tree."""
-        return f'ctx.on("{self.slot.name if self.slot else "?"}")'
+        return f'ctx.on("{self.event}")'
 
     @property
     def active(self) -> bool:
@@ -62,51 +65,49 @@ class ListenerEffect(Owned):
         return self.slot is not None
 
     def enter(self) -> bool:
-        """Return whether a dispatch may call the listener now; `once` removes itself first."""
-        if self.slot is None:
-            return False
-        if self.once:
-            self._remove()
-        return True
+        """Return whether a dispatch may call a listener with a gate, which removes it first."""
+        return self._remove()
 
     def undo(self) -> Latch | None:
         """Remove the listener and wait for its running asynchronous deliveries."""
-        self._remove()
+        self()
         if not self.tasks:
             return None
-        latch = Latch(self.owner)
-        remaining = set(self.tasks)
-
-        def finished(task: asyncio.Task[Any]) -> None:
-            remaining.discard(task)
-            if not remaining:
-                latch.open()
-
-        for task in list(remaining):
-            self.ctx.fiber.tree.cancel(task)
-            task.add_done_callback(finished)
-        return latch
+        fiber = self.ctx.fiber
+        return fiber.tree.run_bounded(
+            _ended(tuple(self.tasks)),
+            owner=fiber,
+            timeout_s=fiber.dispose_timeout_s,
+            label=self.label,
+        )
 
     def __call__(self) -> bool:
         """Remove the listener; running asynchronous deliveries are cancelled."""
         removed = self._remove()
-        for task in self.tasks or ():
-            self.ctx.fiber.tree.cancel(task)
+        tasks = self.tasks or {}
+        for task, is_asked in tasks.items():
+            if not is_asked:
+                tasks[task] = True
+                self.ctx.fiber.tree.cancel(task)
         return removed
 
-    def deliver_async(self, name: str, awaitable: Awaitable[Any]) -> None:
+    def deliver_async(self, awaitable: Awaitable[Any]) -> None:
         """Run an asynchronous delivery as a task of the listener's fiber."""
         if self.tasks is None:
-            self.tasks = set()
+            self.tasks = {}
         tasks = self.tasks
-        tree = self.ctx.fiber.tree
-        task = tree.create_task(_await(awaitable), owner=self.ctx.fiber, stack=())
-        tasks.add(task)
+        fiber = self.ctx.fiber
+        task = fiber.tree.create_task(_await(awaitable), owner=fiber, stack=(), target=TARGET.get())
+        tasks[task] = False
+        if self.collector is None:
+            fiber.table[self] = None
 
         def finished(task: asyncio.Task[Any]) -> None:
-            tasks.discard(task)
+            del tasks[task]
+            if not tasks and self.slot is None:
+                self._leave()
             if not task.cancelled() and (error := task.exception()) is not None:
-                error.add_note(f"raised by listener {describe(self.fn)} of event {name!r}")
+                error.add_note(f"raised by listener {describe(self.fn)} of event {self.event!r}")
                 self.ctx.logger.error(error)
 
         task.add_done_callback(finished)
@@ -117,7 +118,8 @@ class ListenerEffect(Owned):
         self.slot.discard(self)
         self.slot = None
         self.gate = True
-        self._leave()
+        if not self.tasks:
+            self._leave()
         return True
 
 
@@ -129,6 +131,10 @@ def describe(fn: Callable[..., Any]) -> str:
 
 async def _await(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
+
+
+async def _ended(tasks: tuple[asyncio.Task[Any], ...]) -> None:
+    await asyncio.wait(tasks)
 
 
 def _awaited_first(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -150,6 +156,6 @@ def _awaited_first(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 async def _then(first: Any, following: Callable[[], Any]) -> Any:
-    if first is not None:
+    if first is not None and is_awaitable(first):
         await first
     return following()

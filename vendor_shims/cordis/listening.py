@@ -14,6 +14,7 @@ from .events import (
     Next,
     Parallel,
     Serial,
+    SerialWaterfall,
     SyncNext,
     SyncWaterfall,
     Waterfall,
@@ -69,6 +70,24 @@ class Listening:
         self,
         event: SyncWaterfall[[], R],
         listener: Callable[[SyncNext[R]], R],
+        *,
+        prepend: bool = ...,
+        unfiltered: bool = ...,
+    ) -> ListenerEffect: ...
+    @overload
+    def on(
+        self,
+        event: SerialWaterfall[[A], R],
+        listener: Callable[[A, Next[R]], MaybeAwaitable[R]] | Callable[[A], object],
+        *,
+        prepend: bool = ...,
+        unfiltered: bool = ...,
+    ) -> ListenerEffect: ...
+    @overload
+    def on(
+        self,
+        event: SerialWaterfall[[A, B], R],
+        listener: Callable[[A, B, Next[R]], MaybeAwaitable[R]] | Callable[[A, B], object],
         *,
         prepend: bool = ...,
         unfiltered: bool = ...,
@@ -188,6 +207,24 @@ class Listening:
         self,
         event: SyncWaterfall[[], R],
         listener: Callable[[SyncNext[R]], R],
+        *,
+        prepend: bool = ...,
+        unfiltered: bool = ...,
+    ) -> ListenerEffect: ...
+    @overload
+    def once(
+        self,
+        event: SerialWaterfall[[A], R],
+        listener: Callable[[A, Next[R]], MaybeAwaitable[R]] | Callable[[A], object],
+        *,
+        prepend: bool = ...,
+        unfiltered: bool = ...,
+    ) -> ListenerEffect: ...
+    @overload
+    def once(
+        self,
+        event: SerialWaterfall[[A, B], R],
+        listener: Callable[[A, B, Next[R]], MaybeAwaitable[R]] | Callable[[A, B], object],
         *,
         prepend: bool = ...,
         unfiltered: bool = ...,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 from .errors import ServiceInactive, ServiceNotInjected
@@ -13,21 +12,18 @@ if TYPE_CHECKING:
 
 
 def read(ctx: Context, name: str) -> Any:
-    """Answer `ctx.<name>` when the context's own dictionary and class have no such attribute."""
-    if name.startswith("_"):
-        raise AttributeError(f"{type(ctx).__name__!r} object has no attribute {name!r}")
-    if name in ctx.own_tags:
-        return ctx.own_tags[name]
-    return read_declared(ctx, name)
+    """Answer `ctx.<name>` when the context's own dictionary and class have no such attribute.
 
-
-def read_declared(ctx: Context, name: str) -> Any:
-    """Return an accessor's value or a service that the context may read.
+    That is a tag, an accessor's value, or a service that the context may read.
 
     Raises:
         ServiceInactive: the name is declared on the way to the root but not available.
         ServiceNotInjected: nobody on the way to the root declared it.
     """
+    if name.startswith("_"):
+        raise AttributeError(f"{type(ctx).__name__!r} object has no attribute {name!r}")
+    if name in ctx.own_tags:
+        return ctx.own_tags[name]
     tree = ctx.kernel
     accessor = tree.accessors.get(name)
     if accessor is not None:
@@ -41,17 +37,20 @@ def read_declared(ctx: Context, name: str) -> Any:
 
 
 def resolve(ctx: Context, name: str) -> Any:
-    """Walk from the context's fiber towards the root; see `read_declared` for the errors."""
+    """Walk from the context's fiber towards the root; see `read` for the errors."""
     realm = ctx.realm(name)
     fiber = ctx.fiber
     while True:
         binding = fiber.view.get(realm) or fiber.bindings.get(realm)
         if binding is not None:
             return binding.value_for(ctx)
-        if name in fiber.inject:
+        spec = fiber.inject.get(name)
+        if spec is not None and fiber.ctx.realm(name) is realm:
+            if not spec.is_followed and realm.binding and realm.binding.available_to(fiber):
+                return realm.binding.value_for(ctx)
             raise ServiceInactive(
-                f"required service {name} is not available: fiber {fiber.name} is"
-                f" {fiber.state.name}",
+                f"{'required' if spec.required else 'optional'} service {name} is not available:"
+                f" fiber {fiber.name} is {fiber.state.name}",
                 name=name,
                 fiber=fiber,
             )
@@ -97,5 +96,7 @@ def _hint(ctx: Context, name: str) -> str:
         return f"provided by {binding.provider.name}; declare it in inject, or use ctx.get"
     tree = ctx.kernel
     known = [*tree.declared, *tree.accessors, *ctx.member_names()]
-    close = difflib.get_close_matches(name, known, n=1)
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else ""

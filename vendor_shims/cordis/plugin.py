@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .errors import InvalidPlugin
-from .inject import InjectSpec, declared_by_class, normalise, signature_inject
+from .inject import InjectSpec, declared, declared_by_class, signature_inject
 
 if TYPE_CHECKING:
     from .context import Context
@@ -38,21 +38,24 @@ class Runtime:
 
     __slots__ = (
         "Config",
-        "_call",
+        "_keyword_only",
         "_methods",
+        "_n_positional",
         "callback",
         "cancels_stale_load",
         "fibers",
         "inject",
         "name",
+        "provides",
         "services",
     )
 
     def __init__(self, callback: Any, source: Any) -> None:
         self.callback = callback
-        self.name = _name_of(source, callback)
+        self.name = _name_of(source)
         self.Config: Any = getattr(source, "Config", None)
         self.cancels_stale_load = getattr(source, "cancel_stale_load", True) is not False
+        self.provides = _provided_by(source)
         self.fibers: dict[Fiber, None] = {}
         self.services: dict[str, tuple[str, InjectSpec]] = {}
         if getattr(source, "inject", None) == "signature":
@@ -61,11 +64,11 @@ class Runtime:
         elif isinstance(source, type):
             self.inject = declared_by_class(source)
         else:
-            self.inject = normalise(getattr(source, "inject", None))
-        for name in getattr(source, "optional", None) or ():
-            self.inject[name] = InjectSpec(required=False)
-        self._call = _calling_form(callback)
-        self._methods = _injected_methods(callback) if isinstance(callback, type) else []
+            self.inject = declared(
+                getattr(source, "inject", None), getattr(source, "optional", None)
+            )
+        self._n_positional, self._keyword_only = _parameters(callback)
+        self._methods = _injected_methods(callback) if isinstance(callback, type) else ()
 
     def start(self, ctx: Context, config: Any) -> Any:
         """Run the plugin's setup and return its effect result."""
@@ -78,8 +81,23 @@ class Runtime:
         start = getattr(result, "start", None)
         return start() if callable(start) else None
 
+    def _call(self, ctx: Context, config: Any, services: dict[str, Any]) -> Any:
+        """Call the plugin with ctx and config, with ctx only, or by keyword."""
+        if self._n_positional >= 2:
+            return self.callback(ctx, config, **services)
+        if "config" in self._keyword_only:
+            services["config"] = config
+        if "ctx" in self._keyword_only:
+            services["ctx"] = ctx
+        return self.callback(ctx, **services) if self._n_positional else self.callback(**services)
 
-def plugin(*, inject: Any = None, name: str | None = None, Config: Any = None) -> Callable[[F], F]:
+
+def plugin(
+    *,
+    inject: Any = None,
+    name: str | None = None,
+    Config: Any = None,  # noqa: N803 - the name of the attribute that it sets
+) -> Callable[[F], F]:
     """Attach plugin metadata to a function; `inject="signature"` reads keyword-only services."""
 
     def mark(fn: F) -> F:
@@ -111,64 +129,50 @@ def executable(plugin: Any) -> Any:
     return plugin
 
 
-def _name_of(source: Any, callback: Any) -> str | None:
-    for candidate in (getattr(source, "name", None), getattr(source, "__name__", None)):
-        if isinstance(candidate, str) and candidate not in _UNNAMED:
-            return candidate.rpartition(".")[2] if source is not callback else candidate
-    return None
+def _name_of(source: Any) -> str | None:
+    given = getattr(source, "name", None)
+    if isinstance(given, str) and given not in _UNNAMED:
+        return given
+    own = getattr(source, "__name__", "").rpartition(".")[2]
+    return None if own in _UNNAMED else own
 
 
-def _calling_form(callback: Any) -> Callable[[Any, Any, dict[str, Any]], Any]:
-    """Return how to call a plugin: with ctx and config, with ctx only, or by keyword."""
-    takes = _parameters(callback)
-    if takes.n_positional >= 2:
-        return lambda ctx, config, extra: callback(ctx, config, **extra)
-    names = takes.keyword_only
-
-    def call(ctx: Any, config: Any, extra: dict[str, Any]) -> Any:
-        keywords = dict(extra)
-        if "config" in names:
-            keywords["config"] = config
-        if "ctx" in names:
-            keywords["ctx"] = ctx
-        return callback(ctx, **keywords) if takes.n_positional else callback(**keywords)
-
-    return call
+def _provided_by(source: Any) -> tuple[str, ...]:
+    """Return the names that a plugin says it provides: `provide`, or the key of a service."""
+    for names in (getattr(source, "provide", None), getattr(source, "key", None)):
+        if isinstance(names, str) and names:
+            return (names,)
+        if isinstance(names, list | tuple | set | frozenset):
+            return tuple(cast("list[str]", names))
+    return ()
 
 
-class _Parameters:
-    __slots__ = ("keyword_only", "n_positional")
-
-    def __init__(self, n_positional: int, keyword_only: set[str]) -> None:
-        self.n_positional = n_positional
-        self.keyword_only = keyword_only
-
-
-def _parameters(callback: Any) -> _Parameters:
-    code = getattr(callback, "__code__", None)
-    if type(callback) is types.FunctionType and code is not None:
-        if not hasattr(callback, "__wrapped__") and not code.co_flags & inspect.CO_VARARGS:
-            keyword_only = code.co_varnames[
-                code.co_argcount : code.co_argcount + code.co_kwonlyargcount
-            ]
-            return _Parameters(code.co_argcount, set(keyword_only))
+def _parameters(callback: Any) -> tuple[int, tuple[str, ...]]:
+    """Return how many positional arguments a plugin takes, and its keyword-only names."""
+    if type(callback) is types.FunctionType and not hasattr(callback, "__wrapped__"):
+        code = callback.__code__
+        if not code.co_flags & inspect.CO_VARARGS:
+            n_positional, n_keywords = code.co_argcount, code.co_kwonlyargcount
+            return n_positional, code.co_varnames[n_positional : n_positional + n_keywords]
     try:
         parameters = inspect.signature(callback).parameters.values()
     except (TypeError, ValueError):  # builtins without a signature get both arguments
-        return _Parameters(2, set())
+        return 2, ()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     has_rest = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    keyword_only = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-    return _Parameters(2 if has_rest else len(positional), keyword_only)
+    keyword_only = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+    return 2 if has_rest else len(positional), keyword_only
 
 
-def _injected_methods(cls: type) -> list[Any]:
+def _injected_methods(cls: type) -> tuple[Any, ...]:
     methods: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
             if hasattr(value, "__inject__"):
                 methods[name] = value
-    return list(methods.values())
+            else:
+                methods.pop(name, None)
+    return tuple(methods.values())
 
 
 def _with_caller(method: Any) -> Any:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .effect import Owned
 from .errors import ServiceConflict
 from .latch import Latch
+from .owned import Owned
 from .service import Service
+from .waits import must_wait
 
 if TYPE_CHECKING:
     from .context import Context
     from .fiber import Fiber
+    from .stack import Frame
 
 Check = Callable[["Context"], bool]
 """An availability predicate; it gets the context of the fiber that wants the service."""
@@ -81,10 +84,20 @@ class Binding(Owned):
         """Return whether the binding still stands in its realm."""
         return self._latch is None
 
+    def waits_for(self, frame: Frame) -> bool:
+        """Return whether the withdrawal waits for the code of `frame` to end."""
+        return frame.phase == "cleanup" and any(
+            fiber in self.committers and must_wait(self.provider, fiber)
+            for fiber in frame.fiber.lineage()
+        )
+
     def bind(self) -> None:
-        """Stand in the realm; raises `ServiceConflict` when it is taken."""
+        """Stand in the realm; raises `ServiceConflict` when it is taken.
+
+        A holder that is being disposed makes room: it only waits for its dependents to leave.
+        """
         holder = self.realm.binding
-        if holder is not None:
+        if holder is not None and holder.provider.uid is not None:
             raise ServiceConflict(
                 f'service "{self.realm.name}" has been registered at {holder.provider.name}'
             )
@@ -100,9 +113,27 @@ class Binding(Owned):
             return True
         try:
             return bool(self.check(fiber.ctx))
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             self.provider.ctx.logger.error(error)
             return False
+
+    def rests_on(self, fiber: Fiber) -> bool:
+        """Return whether the provider lives below `fiber` or uses, even indirectly, its services.
+
+        Such a binding goes when `fiber` reloads, so `fiber` cannot reload because it came.
+        """
+        todo = [self.provider]
+        seen = {self.provider: None}
+        while todo:
+            one = todo.pop()
+            if one is fiber:
+                return True
+            above = () if one.owner is None else (one.owner,)
+            for other in (*above, *(binding.provider for binding in one.view.values())):
+                if other not in seen:
+                    seen[other] = None
+                    todo.append(other)
+        return False
 
     def value_for(self, ctx: Context) -> Any:
         """Return the value as read from `ctx`: services as a view bound to the reader."""
@@ -118,12 +149,17 @@ class Binding(Owned):
     def undo(self) -> Latch | None:
         """Withdraw: leave the store, let dependents go, then end the provider's own access."""
         if self._latch is None:
-            self._latch = Latch(self.owner)
             tree = self.provider.tree
-            self.realm.binding = None
+            tree.require_own_loop()
+            self._latch = Latch(self)
+            if self.realm.binding is self:
+                self.realm.binding = None
             tree.notify(self.realm)
             tree.drain()
-            self.provider.wait_for_committers([self], self._finish)
+            if self.provider.unwinding is not None:
+                self._finish()  # the provider has waited for everybody already
+            else:
+                self.provider.wait_for_committers([self], self._finish)
         return None if self._latch.is_open else self._latch
 
     def __call__(self) -> Latch | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from .effect import Effect
 from .events import INTERNAL_LISTENER, EventName, Listener, described
 from .listener import ListenerEffect
+from .owned import Owned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,15 +28,21 @@ def listen(
     if listener is None:
 
         def decorate(decorated: Listener) -> Listener:
-            _register(ctx, event, decorated, once, prepend, unfiltered)
+            _register(ctx, event, decorated, once=once, prepend=prepend, unfiltered=unfiltered)
             return decorated
 
         return decorate
-    return _register(ctx, event, listener, once, prepend, unfiltered)
+    return _register(ctx, event, listener, once=once, prepend=prepend, unfiltered=unfiltered)
 
 
 def _register(
-    ctx: Context, event: EventName, listener: Listener, once: bool, prepend: bool, unfiltered: bool
+    ctx: Context,
+    event: EventName,
+    listener: Listener,
+    *,
+    once: bool,
+    prepend: bool,
+    unfiltered: bool,
 ) -> Any:
     fiber = ctx.fiber
     fiber.require_accepting()
@@ -60,12 +68,12 @@ def _register(
 
 def remove(ctx: Any, event: EventName, listener: Listener) -> bool:
     """Remove the fiber's newest registration of `listener`; see `Listening.off`."""
-    for item in reversed(tuple(cast("Context", ctx).fiber.table)):
-        if (
-            isinstance(item, ListenerEffect)
-            and item.slot is not None
-            and item.slot.name == event
-            and item.fn == listener
-        ):
-            return item()
+    todo: list[Owned] = list(cast("Context", ctx).fiber.table)
+    while todo:
+        item = todo.pop()
+        if isinstance(item, ListenerEffect):
+            if item.event == event and item.fn == listener and item.active:
+                return item()
+        elif isinstance(item, Effect):
+            todo.extend(item.children)
     return False

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
-from .effect import Effect, Owned
+from .effect import Effect
 from .errors import InvalidEffect
 
 if TYPE_CHECKING:
     from .fiber import Fiber
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class FiberTaskGroup:
@@ -24,17 +26,17 @@ class FiberTaskGroup:
 
     def __init__(self, ctx: Any) -> None:
         self._ctx = ctx
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def start_soon(
-        self, fn: Callable[..., Awaitable[Any]], *args: Any, name: str | None = None
-    ) -> asyncio.Task[Any]:
+        self, fn: Callable[[*Ts], Awaitable[T]], *args: *Ts, name: str | None = None
+    ) -> asyncio.Task[T]:
         """Run `fn(*args)` as a task of the fiber."""
-        task: asyncio.Task[Any] = self._ctx.spawn(
+        task: asyncio.Task[T] = self._ctx.spawn(
             lambda: fn(*args), name=name or getattr(fn, "__name__", "task")
         )
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
         return task
 
     def cancel(self) -> None:
@@ -100,17 +102,18 @@ class Resources:
 
     @contextmanager
     def group(self, label: str) -> Generator[Effect]:
-        """Collect everything registered on the fiber inside the block into one effect."""
-        before = set(self.fiber.table)
+        """Collect everything registered on the fiber inside the block into one effect.
+
+        When the group is undone inside the block, what was registered stays with the fiber.
+        """
         group = self.effect(lambda: None, label)
         try:
             yield group
         finally:
-            inside: list[Owned] = [
-                item for item in self.fiber.table if item not in before and item is not group
-            ]
-            for item in inside:
-                group.add(item)
+            if group.active:
+                inside = takewhile(lambda item: item is not group, reversed(self.fiber.table))
+                for item in reversed(tuple(inside)):
+                    group.add(item)
 
     def task_group(self) -> FiberTaskGroup:
         """Return a nursery whose tasks belong to the fiber."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 if TYPE_CHECKING:
     from .context import Context
 
-_STATE_SLOTS = {"__dict__", "__weakref__"}
-
 
 class Service:
     """A value that one fiber provides under `key` and others inject.
@@ -38,7 +36,7 @@ class Service:
         super().__init_subclass__(**kwargs)
         slots = cls.__dict__.get("__slots__", ())
         names = (slots,) if isinstance(slots, str) else tuple(cast("tuple[str, ...]", slots))
-        if set(names) - _STATE_SLOTS:
+        if names:
             raise TypeError(
                 f"{cls.__name__} keeps state in __slots__ {sorted(names)}, which views cannot"
                 " share; use ordinary attributes"

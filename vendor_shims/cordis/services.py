@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
 from .accessors import define_accessor, define_mixin
 from .errors import CordisError
 from .inject import key_of
-from .lookup import read_declared
 from .realm import Binding, Check, Realm
 from .service import Service
 
@@ -61,10 +60,8 @@ class ServiceAccess:
         return binding.value_for(self._me)
 
     def require(self, name: str) -> Any:
-        """Return the service `name` under the same rule as attribute access."""
-        if name in self.__dict__ or name in self.member_names():
-            return getattr(self, name)
-        return read_declared(self._me, name)
+        """Return what `ctx.<name>` is, under the same rules and with the same errors."""
+        return getattr(self, name)
 
     def __getitem__(self, service: type[S]) -> S:
         return cast("S", self.require(key_of(service)))
@@ -97,6 +94,7 @@ class ServiceAccess:
             ValueError: the name cannot be a service name.
             InactiveEffect: the fiber takes no registrations now.
         """
+        self._tree.require_own_loop()
         self.fiber.require_accepting()
         self.require_free_name(name)
         binding = Binding(self.fiber, self.realm(name), value, check)
@@ -131,6 +129,7 @@ class ServiceAccess:
 
     def notify(self, name: str) -> None:
         """Look again at every fiber that declared `name`, for instance after a check changed."""
+        self._tree.require_own_loop()
         self._tree.notify(self.realm(name))
         self._tree.drain()
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .collect import collect
+from .errors import InactiveEffect
 from .stack import STACK, Frame
 
 if TYPE_CHECKING:
@@ -21,13 +22,16 @@ class Setup:
     behind after another one; what it does then no longer concerns the fiber.
     """
 
-    __slots__ = ("_fiber", "_is_over", "_nudge", "_task")
+    __slots__ = ("_failure", "_fiber", "_is_over", "_nudge", "_task", "was_cancelled")
 
     def __init__(self, fiber: Fiber) -> None:
         self._fiber = fiber
         self._task: asyncio.Task[Any] | None = None
         self._nudge: TimerHandle | None = None
         self._is_over = False
+        # Why the load fails although its setup may end well: a task of it crashed.
+        self._failure: BaseException | None = None
+        self.was_cancelled = False
 
     def run(self) -> None:
         """Call the plugin; a synchronous setup ends here, an asynchronous one goes on in a task."""
@@ -40,11 +44,14 @@ class Setup:
         failure: BaseException | None = None
         try:
             fiber.config = fiber.resolve_config(fiber.raw_config)
-            pending = collect(fiber.runtime.start(fiber.ctx, fiber.config), fiber)
+            pending = collect(fiber.runtime.start(fiber.ctx, fiber.config), self)
             if pending is not None:
                 self._task = fiber.tree.create_task(self._run(pending), owner=fiber)
         except (Exception, asyncio.CancelledError) as error:
             failure = error
+        except BaseException as error:
+            self._end(error)
+            raise
         finally:
             STACK.reset(token)
         if pending is None:
@@ -55,25 +62,42 @@ class Setup:
     def cancel(self) -> None:
         """Ask the running setup to stop, once; a synchronous one has nothing to cancel."""
         fiber = self._fiber
-        if self._task is None or self._nudge is not None or not fiber.cancels_stale_load:
+        if self._task is None or self.was_cancelled or not fiber.cancels_stale_load:
             return
+        self.was_cancelled = True
         fiber.tree.cancel(self._task)
         if fiber.dispose_timeout_s is not None:
             self._nudge = fiber.tree.clock.call_later(fiber.dispose_timeout_s, self._cancel_again)
+
+    def fail(self, error: BaseException) -> None:
+        """Let the load fail with `error` when the setup ends."""
+        self._failure = error
+
+    def add(self, item: object) -> None:
+        """Collect one disposer for the fiber, unless the fiber has gone on without the setup."""
+        if self._is_over:
+            raise InactiveEffect(f"the setup of {self._fiber.name!r} was left behind")
+        self._fiber.add(item)
+
+    def is_stale(self) -> bool:
+        """Return whether an asynchronous generator should stop at its next step."""
+        return self._fiber.is_stale()
 
     async def _run(self, pending: Coroutine[Any, Any, None]) -> None:
         try:
             await pending
         except (Exception, asyncio.CancelledError) as error:
             self._end(error)
+        except BaseException as error:
+            self._end(error)
+            raise
         else:
             self._end(None)
 
     def _cancel_again(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            clock, timeout_s = self._fiber.tree.clock, self._fiber.dispose_timeout_s or 0.0
-            self._nudge = clock.call_later(timeout_s, self._abandon)
+        cast("asyncio.Task[Any]", self._task).cancel()
+        clock, timeout_s = self._fiber.tree.clock, self._fiber.dispose_timeout_s or 0.0
+        self._nudge = clock.call_later(timeout_s, self._abandon)
 
     def _abandon(self) -> None:
         self._fiber.ctx.logger.warn(
@@ -87,4 +111,4 @@ class Setup:
         self._is_over = True
         if self._nudge is not None:
             self._nudge.cancel()
-        self._fiber.setup_ended(error)
+        self._fiber.setup_ended(error or self._failure)

@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Literal
 
-from .effect import Owned
 from .latch import Latch
+from .owned import Owned
+from .stack import Frame
 
 if TYPE_CHECKING:
     from .fiber import Fiber
@@ -38,9 +39,10 @@ class SpawnedTask(Owned):
         self._on_crash = on_crash
         self._latch: Latch | None = None
         self._name = name or getattr(work, "__name__", None) or "task"
-        owner.table[self] = None
         run = self._restarting() if on_crash == "restart" else _start(work)
-        self.task = owner.tree.create_task(run, owner=owner, stack=(), name=self._name)
+        stack = (Frame(owner, "shielded task"),) if shield else ()
+        self.task = owner.tree.create_task(run, owner=owner, stack=stack, name=self._name)
+        owner.table[self] = None
         self.task.add_done_callback(self._ended)
 
     @property
@@ -56,16 +58,15 @@ class SpawnedTask(Owned):
         """Cancel the task unless it is shielded, and wait for its end."""
         if self.task.done():
             return None
-        if self._latch is None:
-            assert self.owner is not None  # a task is always spawned on a fiber
-            self._latch = self.owner.tree.run_bounded(
-                _ended(self.task),
-                owner=self.owner,
-                timeout_s=None if self._shield else self.owner.dispose_timeout_s,
-                label=self.label,
-            )
-            if not self._shield:
-                self.owner.tree.cancel(self.task)
+        assert self.owner is not None  # a task is always spawned on a fiber
+        self._latch = self.owner.tree.run_bounded(
+            _ended(self.task),
+            owner=self.owner,
+            timeout_s=None if self._shield else self.owner.dispose_timeout_s,
+            label=self.label,
+        )
+        if not self._shield:
+            self.owner.tree.cancel(self.task)
         return self._latch
 
     def _ended(self, task: asyncio.Task[Any]) -> None:

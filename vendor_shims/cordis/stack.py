@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from .context import Context
+    from .effect import Effect
     from .fiber import Fiber
 
-Phase = Literal["setup", "cleanup"]
+Phase = Literal["setup", "cleanup", "shielded task"]
 
 
 class Frame(NamedTuple):
-    """One fiber whose plugin code runs in this task, and in which phase."""
+    """One fiber whose plugin code runs in this task, in which phase, and for which effect."""
 
     fiber: Fiber
     phase: Phase
+    effect: Effect | None = None
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a transition waits for the code: for a shielded task only an unloading one."""
+        return self.phase != "shielded task" or any(one.is_ending for one in self.fiber.lineage())
 
 
 STACK: ContextVar[tuple[Frame, ...]] = ContextVar("cordis-stack", default=())
@@ -26,7 +34,7 @@ TARGET: ContextVar[object] = ContextVar("cordis-target", default=None)
 def current_fiber() -> Fiber | None:
     """Return the fiber whose setup or disposer is running in this task, if any."""
     stack = STACK.get()
-    return stack[-1].fiber if stack else None
+    return stack[-1].fiber if stack and stack[-1].phase != "shielded task" else None
 
 
 def current_context() -> Context | None:
@@ -38,3 +46,12 @@ def current_context() -> Context | None:
 def current_target() -> object:
     """Return the target of the dispatch that called the running listener, or `None`."""
     return TARGET.get()
+
+
+def call_site() -> str:
+    """Return file and line of the nearest caller outside this package."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] - no other way
+    here = __name__.rpartition(".")[0]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(here):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

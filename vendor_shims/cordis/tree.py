@@ -18,6 +18,7 @@ from vendor_shims.logger import LoggerCore
 
 from .bus import EventBus
 from .clock import Clock, LoopClock
+from .collect import discard
 from .events import INTERNAL_SERVICE
 from .latch import Latch
 from .realm import Realm
@@ -116,6 +117,11 @@ class Tree:
             self.loop = running
         return running
 
+    def require_own_loop(self) -> None:
+        """Raise `RuntimeError` when the tree has a loop and it is not the running one."""
+        if self.loop is not None:
+            self.bind_loop()
+
     def notify(self, realm: Realm) -> None:
         """Queue every fiber that declared the realm's name for another look at it."""
         self._changed.append(realm)
@@ -147,25 +153,29 @@ class Tree:
 
     def _schedule(self) -> None:
         if not self._is_scheduled:
-            self._is_scheduled = True
+            loop = self.bind_loop()
             context = copy_context()
             context.run(STACK.set, ())
             context.run(TARGET.set, None)
-            self.bind_loop().call_soon(self._run, context=context)
+            loop.call_soon(self._run, context=context)
+            self._is_scheduled = True
 
     def _run(self) -> None:
         turn, self._next_turn = self._next_turn, []
         steps = deque(turn)
-        while steps or self._work:
-            step = self._work.popleft() if self._work else steps.popleft()
-            try:
-                step()
-            except Exception:  # kernel steps contain plugin code; a failure here is a kernel bug
-                logging.getLogger(__name__).exception("a kernel step failed")
-        self._is_scheduled = False
-        if self._next_turn:
-            self._schedule()
-        elif self._quiet is not None and not self.busy:
+        try:
+            while steps or self._work:
+                step = self._work.popleft() if self._work else steps.popleft()
+                try:
+                    step()
+                except Exception:  # steps contain plugin code; a failure here is a kernel bug
+                    logging.getLogger(__name__).exception("a kernel step failed")
+        finally:  # a plugin may end the program; what is left of the loop still runs the rest
+            self._is_scheduled = False
+            self._next_turn[:0] = steps
+            if self._work or self._next_turn:
+                self._schedule()
+        if self._quiet is not None and self.is_quiet:
             quiet, self._quiet = self._quiet, None
             quiet.open()
 
@@ -187,20 +197,28 @@ class Tree:
         *,
         owner: Fiber,
         stack: tuple[Frame, ...] | None = None,
+        target: object = None,
         name: str | None = None,
     ) -> asyncio.Task[Any]:
-        """Start a task that belongs to `owner`; `stack` replaces the inherited frames."""
+        """Start a task that belongs to `owner`; `stack` replaces frames and current target."""
+        try:
+            loop = self.bind_loop()
+        except RuntimeError:
+            coroutine.close()
+            raise
         context = copy_context()
         if stack is not None:
             context.run(STACK.set, stack)
-            context.run(TARGET.set, None)
-        task = self.bind_loop().create_task(coroutine, name=name, context=context)
+            context.run(TARGET.set, target)
+        task = loop.create_task(coroutine, name=name, context=context)
         self.tasks[task] = owner
         task.add_done_callback(self._forget)
         return task
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self.tasks.pop(task, None)
+        if not task.cancelled():
+            task.exception()  # whoever started the task deals with it; the loop need not warn
         if self._quiet is not None and not self._is_scheduled:
             self._schedule()
 
@@ -208,21 +226,25 @@ class Tree:
         """Cancel `task`, but not before it had its first step: its code must see the request."""
         self.bind_loop().call_soon(task.cancel)
 
-    def cancel_after(self, task: asyncio.Task[Any], timeout_s: float | None) -> None:
-        """Cancel `task` unless it ends within `timeout_s` on the tree's clock."""
-        if timeout_s is not None:
-            timer = self.clock.call_later(timeout_s, task.cancel)
-            task.add_done_callback(lambda _: timer.cancel())
-
     def run_bounded(
         self, awaitable: Awaitable[Any], *, owner: Fiber, timeout_s: float | None, label: str
     ) -> Latch:
-        """Run a disposer's awaitable; the latch opens at its end, or soon after `timeout_s`.
+        """Run a disposer's awaitable; the latch opens at its end, or soon after `timeout_s`."""
+        try:
+            task = self.create_task(_await(awaitable), owner=owner)
+        except RuntimeError:
+            discard(awaitable)
+            raise
+        return self.end_of(task, owner=owner, timeout_s=timeout_s, label=label)
+
+    def end_of(
+        self, task: asyncio.Task[Any], *, owner: Fiber, timeout_s: float | None, label: str
+    ) -> Latch:
+        """Return a latch that opens at the end of `task`, or soon after `timeout_s`.
 
         At the timeout it is cancelled, the owner's log names it, and the teardown goes on.
         """
         latch = Latch()
-        task = self.create_task(_await(awaitable), owner=owner)
 
         def finished(task: asyncio.Task[Any]) -> None:
             latch.open(None if task.cancelled() else task.exception())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from .collect import is_awaitable
-from .latch import Latch
+from .latch import Latch, forbid_waiting_for_end
+from .owned import Owned, Returned
 from .stack import STACK, Frame
 
 if TYPE_CHECKING:
-    from .effect import Owned
+    from .effect import Effect
     from .fiber import Fiber
 
 Disposable = Callable[[], Any]
@@ -25,7 +27,7 @@ class Unwind:
     Invariants: one disposer at a time; a failing one never keeps the next from running.
     """
 
-    __slots__ = ("_done", "_fiber", "_label", "_on_error", "_pop", "_timeout_s", "waiting_for")
+    __slots__ = ("_done", "_fiber", "_frame", "_on_error", "_pop", "_timeout_s", "waiting_for")
 
     def __init__(
         self,
@@ -35,21 +37,20 @@ class Unwind:
         on_error: Callable[[BaseException, str | None], None],
         done: Callable[[], None],
         timeout_s: float | None,
-        label: str | None = None,
+        effect: Effect | None = None,
     ) -> None:
         self._fiber = fiber
         self._pop = pop
         self._on_error = on_error
         self._done = done
         self._timeout_s = timeout_s
-        self._label = label
+        self._frame = Frame(fiber, "cleanup", effect)
         # The owned registration whose own undo is awaited now, for the wait-for graph.
         self.waiting_for: Owned | None = None
 
     def run(self) -> None:
         """Go on from where the unwinding stands."""
-        stack = STACK.get()
-        token = STACK.set((*stack, Frame(self._fiber, "cleanup")))
+        token = STACK.set((*STACK.get(), self._frame))
         try:
             paused = self._run_until_pause()
         finally:
@@ -58,32 +59,39 @@ class Unwind:
             self._done()
 
     def _run_until_pause(self) -> bool:
-        from .effect import Owned
-
+        effect = self._frame.effect
+        own_label = None if effect is None else effect.label
         while (item := self._pop()) is not None:
-            label = item.label if isinstance(item, Owned) else self._label
+            label = item.label if isinstance(item, Owned) else own_label
             try:
-                result = item.undo() if isinstance(item, Owned) else item()
-            except Exception as error:
+                latch = self._undo(item, label)
+            except (Exception, asyncio.CancelledError) as error:
                 self._on_error(error, label)
                 continue
-            if isinstance(result, Latch):
-                if self._pauses_at(result, item, label):
-                    return True
-            elif result is not None and is_awaitable(result):
-                latch = self._fiber.tree.run_bounded(
-                    cast("Awaitable[object]", result),
-                    owner=self._fiber,
-                    timeout_s=self._timeout_s,
-                    label=label or "disposer",
-                )
-                if self._pauses_at(latch, None, label):
-                    return True
+            except BaseException:  # the program ends; whatever is left of the loop cleans up
+                self._fiber.tree.post(self.run)
+                raise
+            if latch is not None and self._pauses_at(latch, item, label):
+                return True
         return False
 
-    def _pauses_at(self, latch: Latch, item: object, label: str | None) -> bool:
-        from .effect import Owned
+    def _undo(self, item: Owned | Disposable, label: str | None) -> Latch | None:
+        result = item.undo() if isinstance(item, Owned) else item()
+        if isinstance(result, Latch):
+            is_plain = not isinstance(item, Owned) or isinstance(item, Returned)
+            if is_plain and result.guarded is not None:
+                forbid_waiting_for_end(result.guarded, (self._frame,))
+            return result
+        if result is None or not is_awaitable(result):
+            return None
+        return self._fiber.tree.run_bounded(
+            cast("Awaitable[object]", result),
+            owner=self._fiber,
+            timeout_s=self._timeout_s,
+            label=label or "disposer",
+        )
 
+    def _pauses_at(self, latch: Latch, item: object, label: str | None) -> bool:
         if latch.is_open:
             if latch.error is not None:
                 self._on_error(latch.error, label)

@@ -31,7 +31,7 @@ async def apply_update(fiber: Fiber, raw: Any, *, save: bool) -> None:
     """Bring `fiber` to the new config; see `Fiber.update`."""
     if not fiber.is_active:
         fiber.raw_config = raw
-        fiber.error = None
+        fiber.forget_failure()
         await fiber.restart()
         return
     config = fiber.resolve_config(raw)
@@ -48,5 +48,7 @@ async def apply_update(fiber: Fiber, raw: Any, *, save: bool) -> None:
     )
     if answer is not None and is_awaitable(answer):
         answer = await answer
-    if is_handled and answer is not RejectUpdate and not isinstance(answer, RejectUpdate):
+    if not is_handled:
+        await fiber
+    elif answer is not RejectUpdate and not isinstance(answer, RejectUpdate):
         fiber.raw_config, fiber.config = raw, config

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from .errors import InactiveEffect
+from .latch import forbid_waiting_for, forbid_waiting_for_all
 
 if TYPE_CHECKING:
     from .clock import Clock
@@ -20,6 +21,7 @@ async def wait_active(fiber: Fiber, timeout_s: float | None) -> None:
 
     async def follow() -> None:
         while not fiber.is_active:
+            forbid_waiting_for(fiber)
             if fiber.uid is None:
                 raise InactiveEffect(f"fiber {fiber.name!r} is disposed")
             if fiber.state is FiberState.FAILED and fiber.error is not None:
@@ -39,6 +41,7 @@ async def settle(tree: Tree, timeout_s: float | None) -> None:
 
     async def follow() -> None:
         while not tree.is_quiet:
+            forbid_waiting_for_all()
             await tree.quiet()
 
     if not await within(follow(), timeout_s, tree.clock):
@@ -49,25 +52,19 @@ async def settle(tree: Tree, timeout_s: float | None) -> None:
 async def within(awaitable: Awaitable[None], timeout_s: float | None, clock: Clock) -> bool:
     """Await `awaitable` for at most `timeout_s` on `clock`; return whether it came to an end.
 
-    At the limit, or when the caller is cancelled, it is cancelled and awaited.
+    At the limit, or when the caller is cancelled, it is cancelled.
     """
+    if timeout_s is None:
+        await awaitable
+        return True
     task = asyncio.ensure_future(awaitable)
-    expired = False
-
-    def expire() -> None:
-        nonlocal expired
-        expired = True
-        task.cancel()
-
-    timer = None if timeout_s is None else clock.call_later(timeout_s, expire)
+    timer = clock.call_later(timeout_s, task.cancel)
     try:
-        await task
-    except asyncio.CancelledError:
-        if not expired:
-            raise
-        return False
+        await asyncio.wait((task,))
     finally:
-        if timer is not None:
-            timer.cancel()
+        timer.cancel()
         task.cancel()
+    if task.cancelled():
+        return False
+    await task
     return True

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from .effect import Effect, Owned
+from .effect import Effect
+from .owned import Owned
 
 if TYPE_CHECKING:
     from .clock import TimerHandle

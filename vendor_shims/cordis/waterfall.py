@@ -3,85 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from .collect import is_awaitable
+from .collect import is_awaitable, is_awaitable_type
 from .stack import TARGET
 
 if TYPE_CHECKING:
     from .listener import ListenerEffect
 
 
-class _Link:
-    """The `next` of one listener: runs what follows it, any number of times.
+Chain = tuple["tuple[ListenerEffect, ...]", tuple[Any, ...], Callable[..., Any] | None, bool]
+"""What all links of a dispatch share: listeners, arguments, the innermost function, and whether
+every `next()` and the result must be awaitable. A plain tuple, since that unpacks fastest."""
 
-    Invariants: calling it never moves a cursor, so each call runs the same rest of the chain;
-    once its listener has returned, calling it raises.
+
+class _Link:
+    """Where one listener stands: `go_on` is its `next` and runs what follows, any number of times.
+
+    A bound method costs one frame of the recursion limit; an object with `__call__` takes two.
+    There is a link per listener and dispatch, so it has no constructor: that would cost as much
+    as the rest of it.
+
+    Invariants: going on never moves a cursor, so each call runs the same rest of the chain;
+    once the listener has returned, going on raises.
     """
 
-    __slots__ = ("_args", "_closed", "_index", "_inner", "_is_async", "_listeners")
+    __slots__ = ("chain", "index", "is_closed")
+    chain: Chain
+    index: int
+    is_closed: bool
 
-    def __init__(
-        self,
-        listeners: tuple[ListenerEffect, ...],
-        index: int,
-        args: tuple[Any, ...],
-        inner: Callable[..., Any] | None,
-        is_async: bool,
-    ) -> None:
-        self._is_async = is_async
-        self._listeners = listeners
-        self._index = index
-        self._args = args
-        self._inner = inner
-        self._closed = False
-
-    def __call__(self) -> Any:
-        if self._closed:
+    def go_on(self) -> Any:
+        """Run the rest of the chain and return its result."""
+        if self.is_closed:
             raise RuntimeError("next() was called after its listener returned")
-        listeners, index = self._listeners, self._index
+        chain, index = self.chain, self.index
+        listeners, args, inner, is_async = chain
         while index < len(listeners):
             listener = listeners[index]
             index += 1
             if listener.gate and not listener.enter():
                 continue
-            following = _Link(listeners, index, self._args, self._inner, self._is_async)
+            following = _Link()
+            following.chain = chain
+            following.index = index
+            following.is_closed = False
             try:
-                result = listener.call(*self._args, following)
+                result: object = listener.call(*args, following.go_on)
             except BaseException:
-                following._closed = True
+                following.is_closed = True
                 raise
-            if result is not None and is_awaitable(result):
+            kind = type(result)
+            if kind is CoroutineType or is_awaitable_type(kind):
                 return _settle(result, following)
-            following._closed = True
-            return ready(result) if self._is_async else result
-        result = None if self._inner is None else self._inner(*self._args)
-        if result is not None and is_awaitable(result):
+            following.is_closed = True
+            return ready(result) if is_async else result
+        result = None if inner is None else inner(*args)
+        kind = type(result)
+        if kind is CoroutineType or is_awaitable_type(kind):
             return _flatten(result)
-        return ready(result) if self._is_async else result
+        return ready(result) if is_async else result
 
 
-def run_chain(
-    listeners: tuple[ListenerEffect, ...],
-    args: tuple[Any, ...],
-    inner: Callable[..., Any] | None,
-    *,
-    target: object = None,
-    is_async: bool = False,
-) -> Any:
-    """Run the chain from its start, with `target` as the current target throughout.
-
-    With `is_async` every `next()` and the result can be awaited, whatever a listener returned.
-    """
-    start = _Link(listeners, 0, args, inner, is_async)
+def run_chain(chain: Chain, target: object) -> Any:
+    """Run the chain from its start, with `target` as the current target throughout."""
+    start = _Link()
+    start.chain = chain
+    start.index = 0
+    start.is_closed = False
     if target is None and TARGET.get() is None:
-        return start()
+        return start.go_on()
     token = TARGET.set(target)
     try:
-        result = start()
+        result = start.go_on()
     finally:
         TARGET.reset(token)
-    return _targeted(result, target) if result is not None and is_awaitable(result) else result
+    return _targeted(result, target) if is_awaitable(result) else result
 
 
 async def ready(result: Any) -> Any:
@@ -89,22 +87,26 @@ async def ready(result: Any) -> Any:
     return result
 
 
-async def _settle(awaitable: Awaitable[Any], link: _Link) -> Any:
-    """Await a listener's result and whatever awaitables it returned, then retire its `next`."""
+async def _settle(awaitable: Any, link: _Link) -> Any:
+    """Await a listener's result and what it leads to, then retire the listener's `next`."""
     try:
-        result = await awaitable
-        while result is not None and is_awaitable(result):
-            result = await result
-        return result
+        result: object = await awaitable
+        kind = type(result)
+        if result is awaitable or not is_awaitable_type(kind):
+            return result
+        return await _flatten(result)
     finally:
-        link._closed = True  # pyright: ignore[reportPrivateUsage] - same module
+        link.is_closed = True
 
 
-async def _flatten(awaitable: Awaitable[Any]) -> Any:
-    result = await awaitable
-    while result is not None and is_awaitable(result):
-        result = await result
-    return result
+async def _flatten(awaitable: Any) -> Any:
+    """Await a result and the awaitables it leads to, until one leads to itself."""
+    while True:
+        result: object = await awaitable
+        kind = type(result)
+        if result is awaitable or not is_awaitable_type(kind):
+            return result
+        awaitable = result
 
 
 async def _targeted(awaitable: Awaitable[Any], target: object) -> Any:

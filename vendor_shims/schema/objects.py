@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import cast
@@ -192,7 +191,9 @@ def is_factory(default: Raw) -> bool:
 
 def did_you_mean(key: str, known: Iterable[str]) -> str:
     """Return a hint such as `, did you mean "token"?`, empty when nothing is close."""
-    close = difflib.get_close_matches(clip(key), list(known), n=1)
+    from difflib import get_close_matches
+
+    close = get_close_matches(clip(key), list(known), n=1)
     return f', did you mean "{close[0]}"?' if close else ""
 
 

@@ -12,7 +12,7 @@ PREVIEW_LENGTH = 80
 
 _MAX_DEPTH = 4
 _MAX_INTEGER_BITS = 512
-_UNSAFE = re.compile(r'["\\]|[^\x20-\ud7ff\ue000-\U0010ffff]|[\x7f-\x9f]')
+_UNSAFE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
 def preview(value: Raw) -> str:
