@@ -18,7 +18,7 @@ from harness.agent.types import (
     MessageId,
 )
 from harness.llm import Message
-from harness.scope import scope_target
+from harness.scope import iter_scope_chain, scope_of
 from harness.session import Session, SessionEvent, SessionId
 from harness.wire import Json
 from vendor_shims.cordis import AbortSignal, Context
@@ -197,15 +197,21 @@ class Agent(ABC):
     @abstractmethod
     def maintenance_turn(
         self, task: str, *, allow_context: bool = False
-    ) -> AbstractAsyncContextManager[None]:
-        """Enclose what a maintenance task appends in one turn, opened at the first append."""
+    ) -> AbstractAsyncContextManager[Callable[[], int]]:
+        """Enclose what a maintenance task appends in one turn.
+
+        Yields a function that opens the turn, unless it is open, and returns its number: call it
+        before the first append. `annotate` does that itself, and so does `inject` when
+        `allow_context` lets injected messages in. A task that writes nothing leaves no turn.
+        """
 
     @abstractmethod
     def live_attempt(self) -> LiveAttempt | None:
         """Return the answer that is streaming now, for observers that join late."""
 
     def __event_filter__(self, ctx: Context) -> bool:
-        return scope_target(None, self).__event_filter__(ctx)
+        tag = scope_of(ctx)
+        return tag is None or any(key is tag for key in iter_scope_chain(self))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} {self.status}>"
@@ -218,7 +224,7 @@ class AgentHandle:
         self,
         agent: Agent,
         dispose: Callable[[], Awaitable[None]],
-        dispose_soon: Callable[[], None],
+        dispose_soon: Callable[[], object],
     ) -> None:
         """Pair an agent with its teardown; for factories."""
         self.agent = agent

@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 
 from harness.session import (
     INBOX_SPLICED,
-    STEERING_MESSAGE,
     STEP_START,
     TURN_END,
     TURN_START,
-    USER_MESSAGE,
     SessionEvent,
     is_conversational_turn,
 )
@@ -22,7 +20,6 @@ class Turn(NamedTuple):
     start: SessionEvent
     end: SessionEvent | None
     n_steps: int
-    n_inputs: int
 
 
 class ConsumedWork(NamedTuple):
@@ -30,7 +27,8 @@ class ConsumedWork(NamedTuple):
 
     Attributes:
         end: the newest `turn/end` that accounts for input.
-        dropped_unrun: whether a prompt was thrown away after it, without ever being taken up.
+        dropped_unrun: whether a cancellation threw a prompt away that was queued behind that input
+            and never taken up.
     """
 
     end: SessionEvent | None
@@ -42,15 +40,13 @@ def fold_turns(events: Iterable[SessionEvent], *, conversational: bool = True) -
     turns: list[Turn] = []
     for event in events:
         if event.type == TURN_START:
-            turns.append(Turn(event.data["turn"], event, None, 0, 0))
+            turns.append(Turn(event.data["turn"], event, None, 0))
         elif not turns:
             continue
         elif event.type == TURN_END:
             turns[-1] = turns[-1]._replace(end=event)
         elif event.type == STEP_START:
             turns[-1] = turns[-1]._replace(n_steps=turns[-1].n_steps + 1)
-        elif event.type in (USER_MESSAGE, STEERING_MESSAGE):
-            turns[-1] = turns[-1]._replace(n_inputs=turns[-1].n_inputs + 1)
     if not conversational:
         return turns
     return [turn for turn in turns if is_conversational_turn(turn.start.data)]
@@ -60,10 +56,10 @@ def fold_consumed_work(events: Iterable[SessionEvent]) -> ConsumedWork:
     """Tell whether the last input really ran; see `ConsumedWork`."""
     log = list(events)
     end: SessionEvent | None = None
+    after = -1
     for turn in fold_turns(log):
         if turn.end is not None and _accounts(turn, turn.end.data["reason"]):
-            end = turn.end
-    after = -1 if end is None else end.seq
+            after, end = turn.start.seq, turn.end
     dropped = any(
         event.seq > after and event.type == INBOX_SPLICED and _dropped(event.data) for event in log
     )
@@ -71,9 +67,8 @@ def fold_consumed_work(events: Iterable[SessionEvent]) -> ConsumedWork:
 
 
 def _accounts(turn: Turn, reason: Any) -> bool:  # noqa: ANN401 - JSON of a turn/end
-    if reason["kind"] == "completed":
-        return turn.n_steps > 0
-    return turn.n_inputs > 0 or reason["kind"] == "rejected"
+    # A turn of prompts begins because there are some, so only one that came to nothing had none.
+    return turn.n_steps > 0 or reason["kind"] != "completed"
 
 
 def _dropped(data: Any) -> bool:  # noqa: ANN401 - JSON of a splice

@@ -74,9 +74,13 @@ class EnqueueReceipt:
         return self.outcome
 
     async def flushed(self) -> None:
-        """Wait until the message's event is durable; raises what the flush raises."""
-        await self.settled()
-        await self._flush()
+        """Wait until the message's event is durable; raises what the flush raises.
+
+        A message that was refused or thrown away has no event: returns once that is known.
+        """
+        outcome = await self.settled()
+        if outcome.state == "entered":
+            await self._flush()
 
     def __await__(self) -> Generator[Any, None, ReceiptOutcome]:
         return self.settled().__await__()

@@ -149,8 +149,7 @@ class AgentRegistry(Service):
             entry.wants_detach = True
             return
         entry.is_detached = True
-        if self._entries.get(entry.agent.id) is entry:
-            del self._entries[entry.agent.id]
+        del self._entries[entry.agent.id]
         if entry.is_announced:
             self.ctx.emit(DISPOSED, entry.agent, target=entry.agent)
 

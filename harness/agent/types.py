@@ -130,11 +130,13 @@ def cancel_cause(cause: CancelCause | Mapping[str, Any] | str | None) -> CancelC
         return CancelCause("user")
     if isinstance(cause, str):
         return CancelCause("hook", cause)
+    kind, reason = None, None
     if isinstance(cause, CancelCause):
-        return cause
-    kind = cause.get("kind")
+        kind, reason = cause.kind, cause.reason
+    elif isinstance(cause, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - or a stranger
+        kind, reason = cause.get("kind"), cause.get("reason")
     if kind in ("user", "parent", "disposed"):
         return CancelCause(kind)
-    if kind == "hook" and isinstance(cause.get("reason"), str):
-        return CancelCause("hook", cause["reason"])
+    if kind == "hook" and isinstance(reason, str):
+        return CancelCause("hook", reason)
     raise TypeError(f"not a cancel cause: {cause!r}")

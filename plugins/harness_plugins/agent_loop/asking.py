@@ -16,7 +16,7 @@ R = TypeVar("R")
 async def ask(
     agent: "ReactLoopAgent",
     event: Waterfall[[T], R],
-    payload: T,
+    make_payload: Callable[[], T],
     default: R,
     *,
     signal: "TurnSignal",
@@ -35,7 +35,7 @@ async def ask(
     inner: Callable[[T], Awaitable[R]] = _constantly(default)
     decision: Any = default
     with signal.scope():
-        decision = await ctx.waterfall(event, payload, inner=inner, target=agent)
+        decision = await ctx.waterfall(event, make_payload(), inner=inner, target=agent)
     signal.check()
     if decision is None and type(None) not in kinds and event.accepts_serial:
         return default

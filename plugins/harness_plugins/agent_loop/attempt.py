@@ -12,6 +12,7 @@ from harness.agent import (
     LiveAttempt,
     StreamChunkFrame,
     StreamEnd,
+    StreamFrame,
     StreamStart,
 )
 from harness.llm import (
@@ -19,23 +20,30 @@ from harness.llm import (
     BlockEnd,
     Finish,
     LlmFailure,
+    ReasoningBlock,
+    ReasoningDelta,
     StreamChunk,
-    UsageChunk,
+    TextBlock,
+    TextDelta,
+    ToolCallBlock,
+    ToolCallDelta,
     chunk_from_json,
     create_assistant_message,
     pack_assistant_stream,
 )
 from harness.session import ASSISTANT_ATTEMPT, ASSISTANT_CHUNK, ASSISTANT_MESSAGE, SessionEvent
-from harness.wire import FrozenDict, freeze_json
+from harness.wire import FrozenDict, freeze_json, snapshot_json
 from harness_plugins.agent_loop.asking import tell
+from harness_plugins.agent_loop.errors import TurnCancelled
 from harness_plugins.agent_loop.request import StepRequest
+from harness_plugins.agent_loop.shielded import finish
 
 if TYPE_CHECKING:
     from harness_plugins.agent_loop.agent import ReactLoopAgent
     from harness_plugins.agent_loop.signal import TurnSignal
 
 CHUNKS_PER_YIELD = 64
-_NESTED = (BlockEnd, UsageChunk, Finish)
+CLOSE_TIMEOUT_S = 10.0
 
 
 class Attempt:
@@ -58,15 +66,25 @@ class Attempt:
         self.chunk_seqs: list[int] = []
         self.id = ""
         self._start: StreamStart | None = None
+        self.is_complete = False
         self.is_settled = False
 
     async def stream(self, signal: "TurnSignal") -> None:
         """Read the answer to its finish; every chunk is in the log before the next is asked for.
 
+        A cancel that comes after the finish was read does not undo the answer.
+
         Raises:
             TurnCancelled: the turn was stopped; what arrived is in the log.
             Exception: a listener of `llm/stream` failed.
         """
+        try:
+            await self._stream(signal)
+        except TurnCancelled:
+            if not self.is_complete:
+                raise
+
+    async def _stream(self, signal: "TurnSignal") -> None:
         options, prepared = self._request
         llm, agent = self._agent.llm, self._agent
         with signal.scope():
@@ -80,23 +98,31 @@ class Attempt:
                 await self._read(opened, signal)
             finally:
                 close = getattr(opened, "aclose", None)
-                if close is not None:
+                if close is not None and self.is_complete:
                     await close()
+                elif close is not None:
+                    await finish(agent.loop_ctx, close(), timeout_s=CLOSE_TIMEOUT_S)
         signal.check()
 
     async def _read(self, chunks: AsyncIterator[StreamChunk], signal: "TurnSignal") -> None:
-        append, push, seqs = self._agent.session.append, self.assembler.push, self.chunk_seqs
+        """Log what arrives, up to the finish."""
+        agent, push, seqs = self._agent, self.assembler.push, self.chunk_seqs
+        append, is_heard = agent.session.append, agent.loop_ctx.events.has_listeners
         turn, step = self._turn, self._step
         async for chunk in chunks:
             if signal.aborted:
                 return
             push(chunk)
             stored = chunk.to_json()
-            frozen = freeze_json(stored) if isinstance(chunk, _NESTED) else FrozenDict(stored)
-            event = append(ASSISTANT_CHUNK, FrozenDict(turn=turn, step=step, chunk=frozen))
+            if not _is_plain(chunk):
+                stored = snapshot_json(stored)
+            event = append(ASSISTANT_CHUNK, FrozenDict(turn=turn, step=step, chunk=stored))
             seqs.append(event.seq)
-            self._frame_chunk(event, chunk)
+            agent.revision += 1
+            if is_heard(ASSISTANT_STREAM):
+                self._frame_chunk(event, chunk)
             if isinstance(chunk, Finish):
+                self.is_complete = True
                 return
             if len(seqs) % CHUNKS_PER_YIELD == 0:
                 await checkpoint()
@@ -160,7 +186,7 @@ class Attempt:
         return self._settle(
             lambda: self._agent.session.append(
                 ASSISTANT_MESSAGE,
-                freeze_json(data),
+                FrozenDict(data),
                 surface_op="append",
                 source_event_seqs=self.chunk_seqs,
                 message=message if message.content else None,
@@ -170,7 +196,7 @@ class Attempt:
     def _stream_records(self) -> dict[str, Any]:
         if self._agent.config.stream_log == "chunks":
             return {}
-        return {"stream": pack_assistant_stream(self._timed_chunks())}
+        return {"stream": freeze_json(pack_assistant_stream(self._timed_chunks()))}
 
     def _timed_chunks(self) -> list[tuple[int, StreamChunk]]:
         events = [self._agent.session.event(seq) for seq in self.chunk_seqs]
@@ -178,10 +204,9 @@ class Attempt:
 
     # -- frames ------------------------------------------------------------------------------
 
-    def live(self) -> LiveAttempt | None:
-        """Return what an observer that joins now needs."""
-        if self._start is None or self.is_settled:
-            return None
+    def live(self) -> LiveAttempt:
+        """Return what an observer that joins the running stream needs."""
+        assert self._start is not None  # the agent knows an attempt from its first frame on
         records = tuple(pack_assistant_stream(self._timed_chunks()))
         return LiveAttempt(self._start, records, self._agent.revision)
 
@@ -191,14 +216,12 @@ class Attempt:
         self.id = f"{agent.id}:{agent.n_attempts}"
         self._start = StreamStart(self.id, agent.next_revision(), self._turn, self._step)
         agent.attempt = self
-        tell(agent, ASSISTANT_STREAM, AssistantStream(agent=agent, frame=self._start))
+        self._tell(self._start)
 
     def _frame_chunk(self, event: SessionEvent, chunk: StreamChunk) -> None:
-        agent = self._agent
-        revision = agent.next_revision()
-        if agent.loop_ctx.events.has_listeners(ASSISTANT_STREAM):
-            frame = StreamChunkFrame(self.id, revision, len(self.chunk_seqs) - 1, event.time, chunk)
-            tell(agent, ASSISTANT_STREAM, AssistantStream(agent=agent, frame=frame))
+        agent, index = self._agent, len(self.chunk_seqs) - 1
+        frame = StreamChunkFrame(self.id, agent.revision - 1, index, event.time, chunk)
+        self._tell(frame)
 
     def _settle(self, append: Callable[[], SessionEvent]) -> SessionEvent:
         event: SessionEvent | None = None
@@ -220,4 +243,23 @@ class Attempt:
             None if event is None else event.type,
             None if event is None else event.seq,
         )
-        tell(agent, ASSISTANT_STREAM, AssistantStream(agent=agent, frame=end))
+        self._tell(end)
+
+    def _tell(self, frame: StreamFrame) -> None:
+        agent = self._agent
+        if agent.loop_ctx.events.has_listeners(ASSISTANT_STREAM):
+            tell(agent, ASSISTANT_STREAM, AssistantStream(agent=agent, frame=frame))
+
+
+def _is_plain(chunk: StreamChunk) -> bool:
+    """Return whether a chunk is JSON because of its types alone, without another look."""
+    if isinstance(chunk, (TextDelta, ReasoningDelta)):
+        return chunk.text.__class__ is str
+    if isinstance(chunk, ToolCallDelta):
+        return chunk.arguments_delta.__class__ is str
+    if isinstance(chunk, BlockEnd):
+        block = chunk.block
+        if isinstance(block, ToolCallBlock):
+            return block.arguments.__class__ is str
+        return isinstance(block, (TextBlock, ReasoningBlock)) and block.text.__class__ is str
+    return not isinstance(chunk, Finish) or chunk.replay_state is None

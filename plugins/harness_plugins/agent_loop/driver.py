@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from anyio import CancelScope, move_on_after
-
-from harness.agent import initiated_by
+from harness.agent import CancelCause, initiated_by
 from harness.session import SESSION_FLUSH
+from harness_plugins.agent_loop.shielded import finish
 from harness_plugins.agent_loop.signal import TurnSignal
 from harness_plugins.agent_loop.turn import Turn
 from vendor_shims.cordis import AbortController, Latch
@@ -33,7 +32,7 @@ class Activity:
         """The signal of what runs now."""
         return self._controller.signal
 
-    def abort(self, cause: object) -> None:
+    def abort(self, cause: CancelCause) -> None:
         """Stop what runs now; the first cause stands."""
         self._controller.abort(cause)
 
@@ -57,8 +56,6 @@ class Driver:
             with initiated_by(agent):
                 while await self._run_turn():
                     self._activity.renew()
-        except Exception as error:  # noqa: BLE001 - the last barrier; nothing should arrive here
-            agent.report(error, where="driver")
         finally:
             agent.rest(self._activity)
 
@@ -81,20 +78,21 @@ class Driver:
         finally:
             activity.is_between_turns = True
         await self._flush(agent.config.flush_timeout_s)
-        if agent.is_unbalanced:
-            return False
+        has_failed = turn.outcome.has_failed
+        if agent.is_unbalanced or (has_failed and not turn.has_claimed):
+            return False  # the same would happen again
         agent.inbox.requeue_steering()
-        return agent.wants_turn(aborted=activity.signal.aborted, failed=turn.outcome.has_failed)
+        return agent.wants_turn(aborted=activity.signal.aborted, failed=has_failed)
 
     async def _flush(self, timeout_s: float) -> None:
         """Make the turn durable; a failure is reported, the backend keeps what it has."""
         agent = self._agent
-        if not agent.loop_ctx.events.has_listeners(SESSION_FLUSH, agent.session):
+        ctx = agent.loop_ctx
+        if not ctx.events.has_listeners(SESSION_FLUSH, agent.session):
             return
         try:
-            with CancelScope(shield=True), move_on_after(timeout_s) as limit:
-                await agent.sessions.flush(agent.session)
-            if limit.cancelled_caught:
+            flushed = agent.sessions.flush(agent.session)
+            if not await finish(ctx, flushed, timeout_s=timeout_s):
                 raise TimeoutError(f"the session was not durable after {timeout_s} s")
         except Exception as error:  # noqa: BLE001 - a turn is over; its log stays with the backend
             agent.report(error, where="flush")

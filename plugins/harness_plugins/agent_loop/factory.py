@@ -1,12 +1,13 @@
-"""Make agents, publish them, and take them down again, whoever asks first."""
+"""Make agents, and publish them; a creation that is given up leaves nothing behind."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import attrs
 
 from harness.agent import (
     SESSION_START,
+    Agent,
     AgentHandle,
     CreateAgentOptions,
     LoopInactiveError,
@@ -21,7 +22,6 @@ from harness.agent import (
 from harness.scope import scope_of
 from harness.session import Session
 from harness_plugins.agent_loop.agent import ReactLoopAgent
-from harness_plugins.agent_loop.asking import tell
 from harness_plugins.agent_loop.teardown import Teardown
 from vendor_shims.cordis import AbortController, AbortSignal, Context, run_abortable
 
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from harness_plugins.agent_loop.service import AgentLoop
 
 T = TypeVar("T")
-
-
-class StoredHandle(Protocol):
-    """What the teardown needs of a persistence handle."""
-
-    async def close(self) -> None:
-        """Drain and release the lease."""
-        ...
 
 
 class Creation:
@@ -61,18 +53,19 @@ class Creation:
         """Make a new session and its agent."""
         self._check()
         meta = attrs.asdict(options.meta, filter=lambda _, value: value is not None)
+        n_inherited = len(options.seed or ())
+        if n_inherited:
+            meta.setdefault("seed_length", n_inherited)
         session = self._loop.ctx.sessions.prepare(options.session_id, seed=options.seed, meta=meta)
-        agent = self._build(session, options)
-        teardown = self._guard(agent)
+        teardown = self._teardown(session.id)
         try:
+            agent = self._build(session, options, teardown)
             persistence = self._persistence()
             if persistence is not None:
-                handle = await self._race(
-                    lambda: persistence.create(
-                        session.header, inherited_event_count=len(options.seed or ())
-                    )
+                teardown.stored = await self._race(
+                    lambda: persistence.create(session.header, inherited_event_count=n_inherited),
+                    lambda handle: handle.close(),
                 )
-                teardown.stored = handle
             return await self._finish(agent, teardown, options.setup, "startup")
         except BaseException:
             await teardown.undo_quietly()
@@ -87,22 +80,19 @@ class Creation:
             raise ResumeUnavailable(
                 f"session {session_id} cannot be resumed: no persistence service is configured"
             )
-        if self._loop.ctx.sessions.get(session_id) is not None:
+        sessions = self._loop.ctx.sessions
+        if sessions.get(session_id) is not None:
             raise SessionAlreadyLive(f"session {session_id} is live already")
-        preparation = await self._race(lambda: persistence.prepare_resume(session_id))
+        teardown = self._teardown(session_id)
         try:
-            session = self._loop.ctx.sessions.prepare(
-                seed=preparation.events, header=preparation.header
+            preparation = await self._race(
+                lambda: persistence.prepare_resume(session_id),
+                lambda preparation: preparation.release(),
             )
-            agent = self._build(session, options)
-            inherited = preparation.header.seed_length or 0
-            agent.inbox.restore(session.events_from(inherited))
-        except BaseException:
-            await preparation.release()
-            raise
-        teardown = self._guard(agent)
-        teardown.stored = preparation.handle
-        try:
+            teardown.stored = preparation.handle
+            session = sessions.prepare(seed=preparation.events, header=preparation.header)
+            agent = self._build(session, options, teardown)
+            agent.inbox.restore(session.events_from(preparation.header.seed_length or 0))
             return await self._finish(agent, teardown, options.setup, "resume")
         except BaseException:
             await teardown.undo_quietly()
@@ -110,13 +100,18 @@ class Creation:
 
     # -- the common way ----------------------------------------------------------------------
 
-    def _build(
-        self, session: Session, options: CreateAgentOptions | ResumeAgentOptions
-    ) -> ReactLoopAgent:
-        return ReactLoopAgent(session, options.agent_options, self._loop.config, self._loop.ctx)
+    def _teardown(self, session_id: str) -> Teardown:
+        return Teardown(self._loop, self._owner, f"agent {session_id}", on_begin=self._abandon)
 
-    def _guard(self, agent: ReactLoopAgent) -> Teardown:
-        return Teardown(self._loop, agent, self._owner, on_begin=self._abandon)
+    def _build(
+        self,
+        session: Session,
+        options: CreateAgentOptions | ResumeAgentOptions,
+        teardown: Teardown,
+    ) -> ReactLoopAgent:
+        agent = ReactLoopAgent(session, options.agent_options, self._loop)
+        teardown.adopt(agent)
+        return agent
 
     async def _finish(
         self,
@@ -138,48 +133,54 @@ class Creation:
         self, agent: ReactLoopAgent, teardown: Teardown, source: Literal["startup", "resume"]
     ) -> None:
         """Enter and announce; a veto or the loss of an owner unwinds what was entered."""
-        ctx = self._loop.ctx
+        agents = self._loop.ctx.agents
         sessions = agent.ctx.sessions
         owner = current_initiator() or scope_of(self._owner)
         teardown.detach_session = sessions.enter(agent.session)
-        teardown.detach_agent = ctx.agents.enter(
-            agent, owner if isinstance(owner, ReactLoopAgent) else None
-        )
-        for announce in (
-            lambda: sessions.announce(agent.session),
-            lambda: ctx.agents.announce(agent),
-            lambda: tell(agent, SESSION_START, SessionStarted(agent=agent, source=source)),
-        ):
-            announce()
-            self._check()
+        teardown.detach_agent = agents.enter(agent, owner if isinstance(owner, Agent) else None)
+        sessions.announce(agent.session)
+        self._check()
+        agents.announce(agent)
+        self._check()
+        agent.tell(SESSION_START, SessionStarted(agent=agent, source=source))
+        self._check()
         agent.release()
 
     def _persistence(self) -> "SessionPersistence | None":
         return self._loop.ctx.get("session_persistence")
 
+    # -- giving up ---------------------------------------------------------------------------
+
     def _abandon(self) -> None:
         if not self._loop.ctx.fiber.accepts:
-            self._gone.abort(LoopInactiveError("the agent loop unloads"))
+            self._gone.abort(LoopInactiveError("the agent loop is not active: it unloads"))
         else:
-            self._gone.abort(SetupAbortedError("the owner of the agent went away during setup"))
+            self._gone.abort(SetupAbortedError("the owner was disposed during setup"))
 
     def _check(self) -> None:
         if not self._loop.ctx.fiber.accepts:
             raise LoopInactiveError("the agent loop is not active")
-        self._raise_if_unwanted()
-
-    def _raise_if_unwanted(self) -> None:
+        if not self._owner.fiber.accepts:
+            raise SetupAbortedError("the owner was disposed during setup")
         if self._signal.aborted:
             reason: Any = self._signal.reason
             if isinstance(reason, (SetupAbortedError, LoopInactiveError)):
                 raise reason
             raise SetupAbortedError(f"the creation was aborted: {reason}")
 
-    async def _race(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Await `work()` unless the creation is not wanted any more."""
-        self._raise_if_unwanted()
+    async def _race(
+        self,
+        work: Callable[[], Awaitable[T]],
+        release: Callable[[T], Awaitable[object]] | None = None,
+    ) -> T:
+        """Await `work()` unless the creation is not wanted any more; `release` a late result."""
+        self._check()
         try:
-            return await run_abortable(self._signal, work)
-        except BaseException:
-            self._raise_if_unwanted()
+            result = await run_abortable(self._signal, work)
+        except Exception:
+            self._check()
             raise
+        if self._signal.aborted and release is not None:
+            await release(result)
+        self._check()
+        return result

@@ -1,6 +1,7 @@
 """The inbox: what was delivered and not taken up yet, journaled so that a crash keeps it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.agent import (
@@ -43,7 +44,7 @@ class Inbox:
 
     Invariants: message ids are unique over both lists; with a durable inbox and an open turn the
     journal equals the lists after every change, and a change whose journal entry is refused does
-    not happen.
+    not happen. `_outcomes` says what became of removed entries that the journal still holds.
     """
 
     def __init__(self, agent: "ReactLoopAgent", *, is_durable: bool) -> None:
@@ -52,11 +53,13 @@ class Inbox:
         self._is_durable = is_durable
         self._lists: Lists = dict.fromkeys(_TARGETS, ())
         self._journal: Lists = dict.fromkeys(_TARGETS, ())
+        self._outcomes: dict[InboxTarget, str] = {}
 
     def restore(self, events: Iterable[SessionEvent]) -> None:
         """Take over what the journal of a stored log says is still queued."""
         self._lists = fold_inbox(events)
         self._journal = dict(self._lists)
+        self.requeue_steering()
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -74,11 +77,6 @@ class Inbox:
     def has_steering(self) -> bool:
         """Whether anything is queued for the next step."""
         return bool(self._lists[InboxTarget.NEXT_STEP])
-
-    @property
-    def pending(self) -> tuple[InboxEntry, ...]:
-        """Everything that is queued, next step before next turn."""
-        return self.snapshot()
 
     def snapshot(self, target: InboxTarget | None = None) -> tuple[InboxEntry, ...]:
         """Return the queued entries, next step before next turn, or those of one target."""
@@ -134,37 +132,34 @@ class Inbox:
         return tuple(entry.message for entry in removed)
 
     def clear(self, outcome: str = "cleared") -> None:
-        """Throw everything away, next step before next turn."""
+        """Throw everything away, next step before next turn.
+
+        What the journal holds of it is crossed out as soon as possible, in a turn of its own if
+        none is open.
+        """
         for target in _TARGETS:
             entries = self._lists[target]
             if entries:
                 self._change(target, (), outcome=outcome)
                 self._discarded(entries, outcome)
+        self._agent.session.after_publication(self._cross_out)
 
     def forget(self) -> None:
         """Throw everything away without a word in the log, because the agent ends."""
         entries = self.snapshot()
+        self._is_durable = False
         self._lists = dict.fromkeys(_TARGETS, ())
         self._discarded(entries, "disposed")
 
     def claim(
         self, target: InboxTarget, turn: int, *, limit: int | None = None
-    ) -> list[InboxEntry]:
-        """Take up what a turn or step begins with.
-
-        Returns:
-            All of the next step; for the next turn the prompts behind them, at most `limit`.
-        """
-        claimed: list[InboxEntry] = []
-        wanted: list[tuple[InboxTarget, int | None]] = [(InboxTarget.NEXT_STEP, None)]
-        if target is InboxTarget.NEXT_TURN:
-            wanted.append((InboxTarget.NEXT_TURN, limit))
-        for source, most in wanted:
-            entries = self._lists[source]
-            taken = entries[:most]
-            if taken:
-                self._change(source, entries[len(taken) :], outcome="claimed")
-                claimed.extend(taken)
+    ) -> tuple[InboxEntry, ...]:
+        """Take up the first `limit` entries of one list, all by default."""
+        entries = self._lists[target]
+        claimed = entries[:limit]
+        if not claimed:
+            return ()
+        self._change(target, entries[len(claimed) :], outcome="claimed")
         for entry in claimed:
             if entry.receipt is not None:
                 entry.receipt.claim(turn)
@@ -184,8 +179,9 @@ class Inbox:
         self._change(InboxTarget.NEXT_TURN, (*prompts, *self._lists[InboxTarget.NEXT_TURN]))
 
     def settle_debt(self) -> None:
-        """Write what the journal does not say yet; only inside a turn."""
-        if self._is_durable:
+        """Write what the journal does not say yet, if a turn is open to write it in."""
+        session = self._agent.session
+        if self._is_durable and session.open_turn is not None:
             for target in _TARGETS:
                 self._write(target, self._lists[target], None)
 
@@ -205,19 +201,39 @@ class Inbox:
     def _change(
         self, target: InboxTarget, new: tuple[InboxEntry, ...], *, outcome: str | None = None
     ) -> None:
+        """Put `new` in the place of a list; observers of the journal entry see it already."""
         session = self._agent.session
-        if self._is_durable and session.open_turn is not None:
+        old, self._lists[target] = self._lists[target], new
+        if self._is_durable and session.open_turn is not None and not session.is_publishing:
+            try:
+                self._write(target, new, outcome)
+            except BaseException:
+                self._lists[target] = old
+                raise
+        elif self._is_durable:
+            if outcome is not None:
+                self._outcomes[target] = outcome
             if session.is_publishing:
-                session.after_publication(self._agent.settle_inbox)
-            else:
-                self._write(target, new, outcome)
-        elif self._is_durable and self._journal[target] and outcome == "cleared":
-            with session.enclosed({"kind": "annotation", "plugin": "agent-loop"}):
-                self._write(target, new, outcome)
-        self._lists[target] = new
+                session.after_publication(self._settle_contained)
+
+    def _cross_out(self) -> None:
+        agent = self._agent
+        if agent.session.open_turn is None and self._is_durable and any(self._journal.values()):
+            try:
+                with agent.enclosed({"kind": "annotation", "plugin": "agent-loop"}):
+                    self.settle_debt()
+            except Exception as error:  # noqa: BLE001 - refused by a listener; the debt stays
+                agent.report(error, where="inbox")
+
+    def _settle_contained(self) -> None:
+        try:
+            self.settle_debt()
+        except Exception as error:  # noqa: BLE001 - refused by a listener; the debt stays
+            self._agent.report(error, where="inbox")
 
     def _write(self, target: InboxTarget, new: tuple[InboxEntry, ...], outcome: str | None) -> None:
-        splice = _difference(self._journal[target], new)
+        old = self._journal[target]
+        splice = _difference(old, new)
         if splice is None:
             return
         start, n_removed, inserted = splice
@@ -225,10 +241,16 @@ class Inbox:
         if n_removed:
             data["removedCount"] = n_removed
         data["inserted"] = [entry.message.to_json() for entry in inserted]
+        outcome = outcome or self._outcomes.get(target)
         if outcome is not None and n_removed:
             data["outcome"] = outcome
-        self._agent.session.append(INBOX_SPLICED, freeze_json(data))
         self._journal[target] = new
+        try:
+            self._agent.session.append(INBOX_SPLICED, freeze_json(data))
+        except BaseException:
+            self._journal[target] = old
+            raise
+        self._outcomes.pop(target, None)
         for entry in inserted:
             if entry.receipt is not None:
                 entry.receipt.durable = True
@@ -262,6 +284,17 @@ class Inbox:
             if message.id in seen:
                 raise DuplicatePendingMessage(f"message {message.id!r} is queued already")
             seen.add(message.id)
+
+
+@contextmanager
+def settling(claimed: Sequence[InboxEntry]) -> Generator[None]:
+    """Take claimed entries into the log inside the block; what did not enter is rejected."""
+    try:
+        yield
+    finally:
+        for entry in claimed:
+            if entry.receipt is not None and entry.receipt.outcome is None:
+                entry.receipt.reject("the turn ended before this message entered the log")
 
 
 def fold_inbox(events: Iterable[SessionEvent]) -> Lists:

@@ -11,7 +11,7 @@ class TurnOutcome:
 
     disposed > aborted > error > rejected > max-tokens > completed
 
-    Invariants: the first cancel and the first error stand; later ones change nothing.
+    Invariants: whoever stopped the turn outranks what broke it.
     """
 
     def __init__(self) -> None:
@@ -30,13 +30,11 @@ class TurnOutcome:
 
     def cancel(self, cause: CancelCause) -> None:
         """Note who stopped the turn."""
-        if self.cause is None and self.error is None:
-            self.cause = cause
+        self.cause = cause
 
     def fail(self, error: BaseException) -> None:
         """Note what broke the turn."""
-        if self.cause is None and self.error is None:
-            self.error = error
+        self.error = error
 
     def dispose(self) -> None:
         """Note that the host takes everything down."""

@@ -38,7 +38,8 @@ class StepRequest(NamedTuple):
 class RequestMaker:
     """Make the requests of one agent, and log header and context whenever they change.
 
-    Invariants: `_config` is the choice of the last draft, without what an adapter filled in;
+    Invariants: `seq` is where the log stood when the last request was made; `_config` is the
+    choice of the last logged request, without what an adapter filled in;
     `_seen` holds the inputs of the last logged header, so that an unchanged request is recognised
     without building its header again.
     """
@@ -46,6 +47,7 @@ class RequestMaker:
     def __init__(self, agent: "ReactLoopAgent") -> None:
         """Serve `agent`."""
         self._agent = agent
+        self.seq = agent.session.first_live_seq
         self._config: LlmCallConfig | None = None
         self._has_sent = False
         self._seen: tuple[Any, ...] = ()
@@ -61,6 +63,7 @@ class RequestMaker:
         """
         agent = self._agent
         derived = tuple(agent.session.derive_messages())
+        self.seq = agent.session.seq
         draft = RequestDraft(
             config=self._config or self._first_config(),
             system=render_prompt(assembly),
@@ -69,22 +72,29 @@ class RequestMaker:
             signal=signal,
             attempt=attempt,
         )
-        pending = RequestPending(
-            agent=agent, turn=turn, step=step, attempt=attempt, signal=signal, draft=draft
+        made = draft
+        draft = await ask(
+            agent,
+            REQUEST,
+            lambda: RequestPending(
+                agent=agent, turn=turn, step=step, attempt=attempt, signal=signal, draft=made
+            ),
+            made,
+            signal=signal,
+            kinds=(RequestDraft,),
         )
-        draft = await ask(agent, REQUEST, pending, draft, signal=signal, kinds=(RequestDraft,))
         if not draft.config.provider or not draft.config.model:
             raise NoModelError(
                 f"agent {agent.id} has no provider and model; set them in its options, or supply"
                 " both in an agent/request listener"
             )
-        self._config = draft.config
         prepared = await self._prepare(draft.config, signal)
         config = draft.config if prepared is None else prepared.config
         self._log_header(draft, config, prepared)
         self._log_context(config, prepared)
-        messages = tuple(draft.messages)
-        if messages != derived:
+        self._config = draft.config
+        messages = draft.messages
+        if messages is not derived and tuple(messages) != derived:
             data = {
                 "turn": turn,
                 "step": step,
@@ -94,7 +104,7 @@ class RequestMaker:
             agent.session.append(REQUEST_OVERRIDE, freeze_json(data), ignorable=True)
         options = GenerateOptions(
             config,
-            messages,
+            tuple(messages),
             system=draft.system or None,
             tools=draft.tools,
             signal=signal,

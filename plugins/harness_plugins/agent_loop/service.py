@@ -19,7 +19,7 @@ class AgentLoop(Service):
     """Make agents that run in turns, and end them all when it unloads.
 
     Optional services (persistence) are looked up when they are needed, so that their coming and
-    going never restarts the loop.
+    going never restarts the loop; neither does a new configuration, which counts at once.
 
     Invariants: `live` holds the teardown of every agent that is not completely gone.
     """
@@ -36,10 +36,11 @@ class AgentLoop(Service):
         """Provide the loop."""
         super().__init__(ctx)
         self.config: AgentLoopConfig = config
-        self.live: dict[str, Teardown] = {}
+        self.live: dict[Teardown, None] = {}
 
     def start(self) -> None:
         """Become the factory, and offer what prompts may say about an agent."""
+        self.ctx.on("internal/update", self._reconfigure)
         self.agents.set_factory(self)
         prompt = self.system_prompt
         prompt.variable("cwd", lambda context: _header_of(context, "cwd"))
@@ -56,8 +57,11 @@ class AgentLoop(Service):
 
     def request_all_ends(self) -> None:
         """Begin the end of all live agents, so that they end side by side."""
-        for teardown in tuple(self.live.values()):
+        for teardown in tuple(self.live):
             teardown.request()
+
+    def _reconfigure(self, _fiber: object, config: AgentLoopConfig, *_: object) -> None:
+        self.config = config
 
 
 def _header_of(context: AssembleContext, name: str) -> str | None:

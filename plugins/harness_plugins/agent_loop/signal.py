@@ -1,6 +1,7 @@
 """The abort signal of a turn, with cancel scopes for the awaits that it may cut short."""
 
 from types import TracebackType
+from typing import cast
 
 from anyio import CancelScope
 
@@ -13,26 +14,36 @@ class TurnSignal(AbortSignal):
     """Tell a turn to stop, with a typed cause.
 
     Invariants: scopes are entered and left in one task; an abort cancels every entered scope in
-    one synchronous pass.
+    one synchronous pass, then runs the callbacks; `reason` is a cause once it is set.
     """
+
+    __slots__ = ("_scopes",)
 
     def __init__(self) -> None:
         """Start silent."""
         super().__init__()
         self._scopes: set[CancelScope] = set()
-        self.add_callback(lambda _: self._cancel_scopes())
 
     @property
     def cause(self) -> CancelCause | None:
         """Who stopped the turn, once somebody did."""
-        return self.reason if isinstance(self.reason, CancelCause) else None
+        return cast("CancelCause | None", self.reason)
 
     def check(self) -> None:
         """Raise `TurnCancelled` once the turn was stopped."""
         if self.aborted:
-            raise self._cancelled()
+            raise TurnCancelled(cast("CancelCause", self.reason))
 
     throw_if_aborted = check
+
+    def trigger(self, reason: object) -> bool:
+        """Abort; what is no cause (only a meddling listener gives one) counts as a hook's."""
+        if not self.aborted:
+            for scope in tuple(self._scopes):
+                scope.cancel()
+        return super().trigger(
+            reason if isinstance(reason, CancelCause) else CancelCause("hook", str(reason))
+        )
 
     def scope(self) -> "TurnScope":
         """Return a block whose awaits the abort cancels; it leaves with `TurnCancelled` then."""
@@ -47,13 +58,6 @@ class TurnSignal(AbortSignal):
     def leave(self, scope: CancelScope) -> None:
         """Let a scope go; for `TurnScope`."""
         self._scopes.discard(scope)
-
-    def _cancel_scopes(self) -> None:
-        for scope in tuple(self._scopes):
-            scope.cancel()
-
-    def _cancelled(self) -> TurnCancelled:
-        return TurnCancelled(self.cause or CancelCause("hook", "aborted"))
 
 
 class TurnScope:

@@ -8,7 +8,6 @@ from harness.agent import (
     AssistantDraft,
     AttemptFailed,
     CancelCause,
-    ContextItem,
     Retry,
     StepAnswered,
 )
@@ -19,11 +18,11 @@ from harness.tools import TRUNCATED_RESPONSE
 from harness.wire import FrozenDict
 from harness_plugins.agent_loop.asking import ask
 from harness_plugins.agent_loop.attempt import Attempt
-from harness_plugins.agent_loop.buffer import InjectedContext
 from harness_plugins.agent_loop.errors import RequestFailedError, TurnCancelled
 from harness_plugins.agent_loop.request import StepRequest
 from harness_plugins.agent_loop.scheduler import ToolScheduler
-from harness_plugins.agent_loop.tool_calls import BatchOutcome, CallLog
+from harness_plugins.agent_loop.steering import drain_steering
+from harness_plugins.agent_loop.tool_calls import CallLog
 
 if TYPE_CHECKING:
     from harness_plugins.agent_loop.agent import ReactLoopAgent
@@ -36,6 +35,7 @@ class StepResult(NamedTuple):
     finish: FinishReason
     had_tool_calls: bool
     has_concluded: bool
+    was_steered: bool
 
 
 class Step:
@@ -51,23 +51,34 @@ class Step:
         self._signal = signal
         self._calls: CallLog | None = None
 
+    def open(self) -> None:
+        """Append the beginning; `run` must follow."""
+        self._agent.session.append(STEP_START, FrozenDict(turn=self._turn, step=self._number))
+
     async def run(self, assembly: PromptAssembly) -> StepResult:
-        """Ask the model, run its calls, append everything.
+        """Ask the model, run its calls, append everything up to the end.
 
         Raises:
             TurnCancelled: the turn was stopped; the step is closed.
             Exception: the step failed; it is closed.
         """
-        session = self._agent.session
-        session.append(STEP_START, FrozenDict(turn=self._turn, step=self._number))
         try:
-            draft = await self._answer(assembly)
-            batch = await self._run_calls(draft)
-            self._append_contexts(batch)
-        finally:
-            self._close()
-        had_calls = self._calls is not None and bool(self._calls.calls)
-        return StepResult(draft.finish, had_calls, batch.has_concluded)
+            result = await self._work(assembly)
+        except BaseException as error:
+            self._close(error)
+            raise
+        self._close(None)
+        return result
+
+    async def _work(self, assembly: PromptAssembly) -> StepResult:
+        agent = self._agent
+        draft = await self._answer(assembly)
+        calls = await self._run_calls(draft)
+        self._signal.check()
+        calls.append_contexts()
+        agent.buffer.drain_contexts()
+        was_steered = drain_steering(agent, turn=self._turn, step=self._number)
+        return StepResult(draft.finish, bool(calls.calls), calls.has_concluded, was_steered)
 
     # -- the answer --------------------------------------------------------------------------
 
@@ -92,15 +103,16 @@ class Step:
         try:
             await attempt.stream(self._signal)
             finish = attempt.assembler.finish
-            if finish.kind in ("error", "aborted"):
+            if finish.is_failure:
                 attempt.commit_failure(_failure_of(finish))
                 return None
             return await self._commit(attempt, finish)
-        except TurnCancelled:
-            attempt.commit_interrupted()
-            raise
         except Exception as error:
-            if not attempt.is_settled:
+            if attempt.is_settled:
+                raise
+            if self._signal.aborted:
+                attempt.commit_interrupted()
+            else:
                 attempt.commit_failure(normalize_llm_failure(error))
             raise
         except BaseException:
@@ -111,17 +123,18 @@ class Step:
         streamed = AssistantDraft(
             content=tuple(attempt.assembler.blocks()), usage=attempt.assembler.usage, finish=finish
         )
-        payload = StepAnswered(
-            agent=self._agent, turn=self._turn, step=self._number, draft=streamed
-        )
-        draft = await ask(
-            self._agent,
-            STEP_RESULT,
-            payload,
-            streamed,
-            signal=self._signal,
-            kinds=(AssistantDraft,),
-        )
+        draft = streamed
+        if not self._signal.aborted:  # else the answer was complete at that very moment
+            draft = await ask(
+                self._agent,
+                STEP_RESULT,
+                lambda: StepAnswered(
+                    agent=self._agent, turn=self._turn, step=self._number, draft=streamed
+                ),
+                streamed,
+                signal=self._signal,
+                kinds=(AssistantDraft,),
+            )
         attempt.commit_message(draft)
         return draft
 
@@ -130,21 +143,21 @@ class Step:
         finish = attempt.assembler.finish
         failure = _failure_of(finish)
         error = RequestFailedError(failure)
-        payload = AttemptFailed(
-            agent=self._agent,
-            turn=self._turn,
-            step=self._number,
-            attempt=number,
-            provider=request.options.provider,
-            failure=failure,
-            retry_policy=None if request.prepared is None else request.prepared.retry_policy,
-            signal=self._signal,
-        )
+        policy = None if request.prepared is None else request.prepared.retry_policy
         try:
             action = await ask(
                 self._agent,
                 REQUEST_ERROR,
-                payload,
+                lambda: AttemptFailed(
+                    agent=self._agent,
+                    turn=self._turn,
+                    step=self._number,
+                    attempt=number,
+                    provider=request.options.provider,
+                    failure=failure,
+                    retry_policy=policy,
+                    signal=self._signal,
+                ),
                 None,
                 signal=self._signal,
                 kinds=(Retry, type(None)),
@@ -160,43 +173,26 @@ class Step:
 
     # -- the calls ---------------------------------------------------------------------------
 
-    async def _run_calls(self, draft: AssistantDraft) -> BatchOutcome:
-        calls = [block for block in draft.content if isinstance(block, ToolCallBlock)]
-        log = self._calls = CallLog(
-            self._agent, calls, turn=self._turn, step=self._number, signal=self._signal
-        )
-        if not calls:
-            return log.outcome()
-        if draft.finish.kind == "max-tokens":
-            log.skip_rest(TRUNCATED_RESPONSE)
-            return log.outcome()
+    async def _run_calls(self, draft: AssistantDraft) -> CallLog:
         agent = self._agent
-        scheduler = ToolScheduler(
-            agent.tools, log, max_parallel=agent.config.max_parallel_tool_calls
+        blocks = [block for block in draft.content if isinstance(block, ToolCallBlock)]
+        calls = self._calls = CallLog(
+            agent, blocks, turn=self._turn, step=self._number, signal=self._signal
         )
-        try:
-            return await scheduler.run()
-        finally:
-            if self._signal.aborted:
-                self._append_contexts(log.outcome())
+        if blocks and draft.finish.kind == "max-tokens":
+            calls.skip_rest(TRUNCATED_RESPONSE)
+        elif blocks:
+            await ToolScheduler(agent, calls).run()
+        return calls
 
-    def _append_contexts(self, batch: BatchOutcome) -> None:
-        """Append what tools want to say behind the results, then what was injected meanwhile."""
-        log = self._calls
-        if log is None or log.open:
-            return
-        for message in batch.contexts:
-            item = ContextItem(message)
-            self._agent.buffer.append_context(
-                InjectedContext(item.message, item.envelope, None, None)
-            )
-        log.contexts.clear()
-        self._agent.buffer.drain_contexts()
+    def _close(self, error: BaseException | None) -> None:
+        """Settle unanswered calls and close the bracket, whatever `error` ended the step.
 
-    def _close(self) -> None:
-        """Settle unanswered calls and close the bracket; errors of both are raised together."""
+        Raises:
+            Exception: closing failed; a group with `error` when that is one too.
+        """
         agent = self._agent
-        errors: list[Exception] = []
+        failures: list[Exception] = []
         for action in (
             self._settle_calls,
             agent.buffer.drain_contexts,
@@ -204,14 +200,19 @@ class Step:
         ):
             try:
                 action()
-            except Exception as error:  # noqa: BLE001 - the bracket is closed whatever fails
-                errors.append(error)
-        if errors:
-            raise errors[0] if len(errors) == 1 else ExceptionGroup("closing a step", errors)
+            except Exception as failure:  # noqa: BLE001 - the bracket is closed whatever fails
+                failures.append(failure)
+        if isinstance(error, Exception) and failures:
+            failures.insert(0, error)
+        if len(failures) > 1:
+            raise ExceptionGroup("closing a step", failures)
+        if failures:
+            raise failures[0]
 
     def _settle_calls(self) -> None:
         if self._calls is not None:
             self._calls.settle_unanswered()
+            self._calls.append_contexts()
 
 
 def _failure_of(finish: FinishReason) -> LlmFailure:

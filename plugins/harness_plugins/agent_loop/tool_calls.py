@@ -1,7 +1,8 @@
 """Log tool calls and their results, and settle the calls that get none."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from harness.agent import ContextItem
 from harness.llm import Message, ToolCallBlock, create_tool_result_message
 from harness.session import TOOL_CALL, TOOL_RESULT, SessionEvent, unanswered_result
 from harness.tools import (
@@ -14,7 +15,7 @@ from harness.tools import (
     error_result,
     parse_arguments,
 )
-from harness.wire import FrozenDict, freeze_json
+from harness.wire import FrozenDict
 
 if TYPE_CHECKING:
     from harness_plugins.agent_loop.agent import ReactLoopAgent
@@ -34,18 +35,6 @@ _UNDONE = {
         "the response was cut off by its length limit; nothing was done. Issue the call again.",
     ),
 }
-
-
-class BatchOutcome(NamedTuple):
-    """What the calls of one message came to.
-
-    Attributes:
-        contexts: messages to append behind the results, in model order.
-        has_concluded: whether a successful call asked to end the turn.
-    """
-
-    contexts: tuple[Message, ...]
-    has_concluded: bool
 
 
 class CallLog:
@@ -71,23 +60,30 @@ class CallLog:
         self.turn = turn
         self.step = step
         self.open: dict[int, int | None] = dict.fromkeys(range(len(calls)))
-        self.contexts: list[Message] = []
         self.has_concluded = False
+        self._contexts: list[Message] = []
+        self._requests: dict[int, ToolExecutionInput] = {}
+        self._first: dict[str, int] = {}
+        for index, call in enumerate(calls):
+            self._first.setdefault(call.id, index)
 
     def request(self, index: int) -> ToolExecutionInput:
-        """Return a call as the tool pipeline takes it."""
-        call = self.calls[index]
-        return ToolExecutionInput(
-            call_id=call.id,
-            name=call.name,
-            arguments=parse_arguments(call.arguments),
-            signal=self.signal,
-            agent=self._agent,
-        )
+        """Return a call as the tool pipeline takes it, its arguments parsed once."""
+        request = self._requests.get(index)
+        if request is None:
+            call = self.calls[index]
+            request = self._requests[index] = ToolExecutionInput(
+                call_id=call.id,
+                name=call.name,
+                arguments=parse_arguments(call.arguments),
+                signal=self.signal,
+                agent=self._agent,
+            )
+        return request
 
     def is_duplicate(self, index: int) -> bool:
         """Return whether an earlier call of the message has the same id."""
-        return any(call.id == self.calls[index].id for call in self.calls[:index])
+        return self._first[self.calls[index].id] != index
 
     def start(self, index: int) -> SessionEvent:
         """Append that a call begins, with the arguments as the model wrote them."""
@@ -112,18 +108,18 @@ class CallLog:
         }
         info = None if result.error is None else result.error.info
         if info is not None:
-            data["error"] = info.to_json()
+            data["error"] = FrozenDict(info.to_json())
         if result.meta is not None:
             data["meta"] = result.meta
         self._agent.session.append(
             TOOL_RESULT,
-            freeze_json(data),
+            FrozenDict(data),
             surface_op="append",
             source_event_seqs=None if call_seq is None else (call_seq,),
             message=message,
         )
         del self.open[index]
-        self.contexts.extend(result.additional_contexts)
+        self._contexts.extend(result.additional_contexts)
         self.has_concluded = self.has_concluded or result.concludes_turn
 
     def skip(self, index: int, code: str) -> None:
@@ -157,6 +153,7 @@ class CallLog:
             )
             del self.open[index]
 
-    def outcome(self) -> BatchOutcome:
-        """Return what the calls came to."""
-        return BatchOutcome(tuple(self.contexts), self.has_concluded)
+    def append_contexts(self) -> None:
+        """Append what tools want to say behind the results, in model order."""
+        while self._contexts:
+            self._agent.buffer.append_item(ContextItem(self._contexts.pop(0)))

@@ -8,7 +8,6 @@ from anyio.lowlevel import checkpoint
 from harness.agent import (
     PRE_STEP,
     PROMPT_SUBMIT,
-    STEERING,
     TURN_CONTINUATION,
     TURN_STOPPING,
     Allow,
@@ -19,7 +18,6 @@ from harness.agent import (
     InboxTarget,
     PromptSubmitted,
     Reject,
-    SteeringEntered,
     StepEnded,
     StepPending,
     Stop,
@@ -28,7 +26,6 @@ from harness.agent import (
 from harness.llm import Message, TextBlock, create_user_message
 from harness.session import (
     MESSAGE_TRIGGER,
-    STEERING_MESSAGE,
     SURFACE_TYPES,
     TURN_END,
     TURN_START,
@@ -36,17 +33,19 @@ from harness.session import (
 )
 from harness.system_prompt import AssembleContext, PromptAssembly
 from harness.wire import FrozenDict, freeze_json
-from harness_plugins.agent_loop.asking import ask, tell
-from harness_plugins.agent_loop.buffer import InjectedContext
+from harness_plugins.agent_loop.asking import ask
 from harness_plugins.agent_loop.errors import MaxStepsError, TurnCancelled
-from harness_plugins.agent_loop.inbox import InboxEntry
+from harness_plugins.agent_loop.inbox import InboxEntry, settling
 from harness_plugins.agent_loop.outcome import TurnOutcome
+from harness_plugins.agent_loop.steering import drain_steering
 from harness_plugins.agent_loop.step import Step, StepResult
 
 if TYPE_CHECKING:
     from harness.agent import ContextItem
     from harness_plugins.agent_loop.agent import ReactLoopAgent
     from harness_plugins.agent_loop.signal import TurnSignal
+
+_ALLOW, _ENTER, _CONTINUE, _STOP = Allow(), Enter(), Continue(), Stop()
 
 
 class Turn:
@@ -62,7 +61,7 @@ class Turn:
         self._signal = signal
         self.number = agent.session.last_turn + 1
         self.outcome = TurnOutcome()
-        self._shown_seq = agent.session.seq
+        self.has_claimed = False
 
     async def run(self) -> None:
         """Run from `turn/start` to `turn/end`; raises only when `turn/start` was refused."""
@@ -91,29 +90,34 @@ class Turn:
     async def _intake(self) -> bool:
         """Take the prompts up; returns whether there is something for the model."""
         agent = self._agent
+        self._signal.check()
         limit = None if agent.config.intake == "batch" else 1
-        claimed = agent.inbox.claim(InboxTarget.NEXT_TURN, self.number, limit=limit)
+        claimed: list[InboxEntry] = []
         n_allowed = 0
-        try:
+        with settling(claimed):
+            claimed.extend(agent.inbox.claim(InboxTarget.NEXT_STEP, self.number))
+            claimed.extend(agent.inbox.claim(InboxTarget.NEXT_TURN, self.number, limit=limit))
+            self.has_claimed = True
+            agent.inbox.settle_debt()
             agent.buffer.drain_facts()
             for entry in claimed:
                 n_allowed += await self._submit(entry)
-        finally:
-            for entry in claimed:
-                if entry.receipt is not None and entry.receipt.outcome is None:
-                    entry.receipt.reject("the turn ended before this prompt was taken up")
+        self._signal.check()
         agent.buffer.drain_contexts()
-        agent.inbox.settle_debt()
         return n_allowed > 0
 
     async def _submit(self, entry: InboxEntry) -> bool:
         """Ask about one prompt and append it; returns whether it entered."""
         agent = self._agent
-        payload = PromptSubmitted(
-            agent=agent, turn=self.number, message=entry.message, signal=self._signal
-        )
         decision = await ask(
-            agent, PROMPT_SUBMIT, payload, Allow(), signal=self._signal, kinds=(Allow, Block)
+            agent,
+            PROMPT_SUBMIT,
+            lambda: PromptSubmitted(
+                agent=agent, turn=self.number, message=entry.message, signal=self._signal
+            ),
+            _ALLOW,
+            signal=self._signal,
+            kinds=(Allow, Block),
         )
         if isinstance(decision, Block):
             self.outcome.reject(decision.reason)
@@ -132,29 +136,28 @@ class Turn:
     # -- steps -------------------------------------------------------------------------------
 
     async def _run_steps(self) -> None:
-        agent, signal = self._agent, self._signal
+        agent, signal, outcome = self._agent, self._signal, self.outcome
         while True:
-            self._drain_steering()
+            signal.check()
+            drain_steering(agent, turn=self.number, step=outcome.n_steps)
             agent.buffer.drain_contexts()
             assembly = await self._assemble()
             agent.runtime_context.update(assembly)
             if not await self._may_step():
                 return
-            step = Step(agent, turn=self.number, number=self.outcome.n_steps + 1, signal=signal)
-            self.outcome.n_steps += 1
-            self._shown_seq = agent.session.seq
+            step = Step(agent, turn=self.number, number=outcome.n_steps + 1, signal=signal)
+            step.open()
+            outcome.n_steps += 1
             result = await step.run(assembly)
             if result.finish.kind == "max-tokens":
-                self.outcome.is_truncated = True
+                outcome.is_truncated = True
             signal.check()
-            steered = self._drain_steering()
-            if not await self._continues(result, steered=steered):
+            if not await self._continues(result):
                 return
             await checkpoint()
 
     async def _assemble(self) -> PromptAssembly:
         agent, signal = self._agent, self._signal
-        signal.check()
         context = AssembleContext(agent=agent, signal=signal)
         assembly = PromptAssembly()
         with signal.scope():
@@ -169,15 +172,19 @@ class Turn:
         limit = agent.config.max_steps_per_turn
         if limit is not None and step > limit:
             raise MaxStepsError(f"the turn took {limit} steps, which is its limit")
-        payload = StepPending(
-            agent=agent,
-            turn=self.number,
-            step=step,
-            signal=self._signal,
-            collect=self._messages_since_request,
-        )
         decision = await ask(
-            agent, PRE_STEP, payload, Enter(), signal=self._signal, kinds=(Enter, Reject)
+            agent,
+            PRE_STEP,
+            lambda: StepPending(
+                agent=agent,
+                turn=self.number,
+                step=step,
+                signal=self._signal,
+                collect=self._messages_since_request,
+            ),
+            _ENTER,
+            signal=self._signal,
+            kinds=(Enter, Reject),
         )
         if isinstance(decision, Reject):
             self.outcome.reject(decision.message)
@@ -185,26 +192,27 @@ class Turn:
         self._append_items(decision.messages)
         return True
 
-    async def _continues(self, result: StepResult, *, steered: bool) -> bool:
-        """Decide whether another step follows; pending steering always makes one."""
-        agent, signal = self._agent, self._signal
+    async def _continues(self, result: StepResult) -> bool:
+        """Decide whether another step follows; steering always makes one."""
+        agent = self._agent
         if not result.has_concluded:
-            goes_on = result.finish.kind != "max-tokens" and (result.had_tool_calls or steered)
-            payload = StepEnded(
-                agent=agent,
-                turn=self.number,
-                step=self.outcome.n_steps,
-                had_tool_calls=result.had_tool_calls,
-                steered=steered,
-                finish=result.finish,
-                signal=signal,
+            goes_on = result.finish.kind != "max-tokens" and (
+                result.had_tool_calls or result.was_steered
             )
             decision = await ask(
                 agent,
                 TURN_CONTINUATION,
-                payload,
-                Continue() if goes_on else Stop(),
-                signal=signal,
+                lambda: StepEnded(
+                    agent=agent,
+                    turn=self.number,
+                    step=self.outcome.n_steps,
+                    had_tool_calls=result.had_tool_calls,
+                    steered=result.was_steered,
+                    finish=result.finish,
+                    signal=self._signal,
+                ),
+                _CONTINUE if goes_on else _STOP,
+                signal=self._signal,
                 kinds=(Continue, Stop),
             )
             if isinstance(decision, Continue):
@@ -212,7 +220,7 @@ class Turn:
                     message = create_user_message(decision.reason, source={"kind": "continuation"})
                     agent.inbox.append(InboxTarget.NEXT_STEP, message)
                 return True
-        if steered or agent.inbox.has_steering:
+        if result.was_steered or agent.inbox.has_steering:
             return True
         return await self._stopping()
 
@@ -227,42 +235,15 @@ class Turn:
             signal.check()
         return agent.inbox.has_steering
 
-    def _drain_steering(self) -> bool:
-        """Append what was steered; returns whether anything was."""
-        agent = self._agent
-        if not agent.inbox.has_steering:
-            return False
-        envelope = agent.config.steering_envelope
-        for entry in agent.inbox.claim(InboxTarget.NEXT_STEP, self.number):
-            data = {**entry.message.to_json(), "turn": self.number}
-            if envelope != "context":
-                data["envelope"] = envelope
-            event = agent.session.append(STEERING_MESSAGE, freeze_json(data), surface_op="append")
-            if entry.receipt is not None:
-                entry.receipt.enter(self.number, event.seq)
-            tell(
-                agent,
-                STEERING,
-                SteeringEntered(
-                    agent=agent,
-                    turn=self.number,
-                    step=self.outcome.n_steps,
-                    message=entry.message,
-                ),
-            )
-        return True
-
     def _append_items(self, items: "Sequence[ContextItem]") -> None:
         for item in items:
-            self._agent.buffer.append_context(
-                InjectedContext(item.message, item.envelope, None, None)
-            )
+            self._agent.buffer.append_item(item)
 
     def _messages_since_request(self) -> list[Message]:
         session = self._agent.session
         return [
             message
-            for event in session.events_from(self._shown_seq)
+            for event in session.events_from(self._agent.requests.seq)
             if event.type in SURFACE_TYPES
             and (message := session.derive_event_message(event)) is not None
         ]
@@ -272,10 +253,7 @@ class Turn:
     def _close(self) -> None:
         """Append what is still buffered, then the end; its failure leaves the log unbalanced."""
         agent = self._agent
-        try:
-            agent.buffer.drain_contexts()
-        except Exception as error:  # noqa: BLE001 - must never prevent the end of the turn
-            agent.report(error, where="turn-end", step=self.outcome.n_steps)
+        agent.buffer.drain_contexts()
         data = FrozenDict(turn=self.number, reason=freeze_json(self.outcome.reason()))
         try:
             agent.session.append(TURN_END, data)
