@@ -231,7 +231,9 @@ class Terminal:
 
 
 @asynccontextmanager
-async def terminal(dsh: Dsh, *arguments: str, columns: int = 80) -> AsyncIterator[Terminal]:
+async def terminal(
+    dsh: Dsh, *arguments: str, columns: int = 80, before: tuple[str, ...] = ()
+) -> AsyncIterator[Terminal]:
     """Start the command on a terminal that controls it, so that Ctrl-C is a signal."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -240,8 +242,8 @@ async def terminal(dsh: Dsh, *arguments: str, columns: int = 80) -> AsyncIterato
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-    process = subprocess.Popen(
-        [*DSH, *arguments],
+    process = subprocess.Popen(  # noqa: ASYNC220 - it takes a moment, and a terminal
+        [*before, *DSH, *arguments],
         cwd=dsh.cwd,
         env={"TERM": "xterm", **dsh.environment},
         stdin=slave,
@@ -261,11 +263,21 @@ async def terminal(dsh: Dsh, *arguments: str, columns: int = 80) -> AsyncIterato
         os.close(master)
 
 
+def _make_dsh(folder: Path) -> Dsh:
+    """Give the command a home and a directory to work in below `folder`."""
+    cwd = folder / "work"
+    cwd.mkdir()
+    return Dsh(folder / "home", cwd.resolve())
+
+
 @pytest.fixture
 def dsh(tmp_path: Path) -> Dsh:
-    cwd = tmp_path / "work"
-    cwd.mkdir()
-    return Dsh(tmp_path / "home", cwd.resolve())
+    return _make_dsh(tmp_path)
+
+
+@pytest.fixture
+def make_dsh() -> Callable[[Path], Dsh]:
+    return _make_dsh
 
 
 @pytest.fixture
@@ -289,62 +301,78 @@ async def server() -> AsyncIterator[MockServer]:
 def on_terminal(dsh: Dsh) -> Callable[..., Any]:
     """Start the command on a terminal."""
 
-    def start(*arguments: str, columns: int = 80) -> Any:
-        return terminal(dsh, *arguments, columns=columns)
+    def start(*arguments: str, **options: Any) -> Any:
+        return terminal(dsh, *arguments, **options)
 
     return start
 
 
-def _check_grammar(lines: list[dict[str, Any]]) -> None:
+class LineGrammar:
     """Hold the rules of the JSON lines over one whole output."""
-    kinds = [line["type"] for line in lines]
-    if kinds and kinds[0] == "error":
-        assert kinds == ["error"], "before a session there is one error and nothing else"
-        return
-    assert kinds[0] == "session" and kinds.count("session") == 1
-    assert kinds[-1] == "final" and kinds.count("final") == 1
-    open_turn = open_step = None
-    calls: set[str] = set()
-    texts: dict[tuple[str, int], str] = {}
-    for line in lines:
-        match line:
-            case {"type": "status", "phase": "turn_start", "turn": turn}:
-                assert open_turn is None
-                open_turn = turn
-            case {"type": "status", "phase": "turn_end", "turn": turn, "reason": str()}:
-                assert (open_turn, open_step) == (turn, None)
-                open_turn = None
-            case {"type": "status", "phase": "step_start", "turn": turn, "step": step}:
-                assert (open_turn, open_step) == (turn, None)
-                open_step = step
-            case {"type": "status", "phase": "step_end", "step": step}:
-                assert open_step == step
-                open_step = None
-            case {"type": "tool_call", "callId": call, "tool": str()}:
-                assert open_step is not None and call not in calls
-                assert ("input" in line) != ("rawInput" in line)
-                calls.add(call)
-            case {"type": "tool_result", "callId": call, "status": status, "result": str()}:
-                assert status in ("completed", "error")
-                calls.remove(call)
-            case {"type": "delta", "kind": "text", "attempt": attempt, "index": index}:
-                texts[attempt, index] = texts.get((attempt, index), "") + line["text"]
-            case {"type": "text" | "thinking", "text": str(), "turn": turn, "step": step}:
-                assert (open_turn, open_step) == (turn, step)
-            case {"type": "status" | "tool_call" | "tool_result"}:
-                raise AssertionError(f"malformed: {line}")
-            case _:
-                pass
-    assert open_turn is None and open_step is None
-    assert calls == set()
-    if texts:
-        committed = [line["text"] for line in lines if line["type"] == "text"]
-        assert set(committed) <= set(texts.values())
+
+    def __init__(self) -> None:
+        self._turn = self._step = None
+        self._calls: set[str] = set()
+        self._streamed: dict[tuple[str, int], str] = {}
+        self._committed: list[str] = []
+
+    def check(self, lines: list[dict[str, Any]]) -> None:
+        kinds = [line["type"] for line in lines]
+        if kinds[0] == "error":
+            assert kinds == ["error"], "before a session there is one error and nothing else"
+            return
+        assert (kinds[0], kinds[-1]) == ("session", "final")
+        assert (kinds.count("session"), kinds.count("final")) == (1, 1)
+        for line in lines:
+            check = getattr(self, f"_{line.get('phase') or line['type']}", None)
+            if check is not None:
+                check(line)
+        assert (self._turn, self._step) == (None, None)
+        assert self._calls == set(), "each call has a result"
+        if self._streamed:
+            assert set(self._committed) <= set(self._streamed.values())
+
+    def _turn_start(self, line: dict[str, Any]) -> None:
+        assert self._turn is None
+        self._turn = line["turn"]
+
+    def _turn_end(self, line: dict[str, Any]) -> None:
+        assert (self._turn, self._step) == (line["turn"], None)
+        assert isinstance(line["reason"], str)
+        self._turn = None
+
+    def _step_start(self, line: dict[str, Any]) -> None:
+        assert (self._turn, self._step) == (line["turn"], None)
+        self._step = line["step"]
+
+    def _step_end(self, line: dict[str, Any]) -> None:
+        assert (self._turn, self._step) == (line["turn"], line["step"])
+        self._step = None
+
+    def _text(self, line: dict[str, Any]) -> None:
+        assert (self._turn, self._step) == (line["turn"], line["step"])
+        self._committed.append(line["text"])
+
+    def _tool_call(self, line: dict[str, Any]) -> None:
+        assert self._step is not None
+        assert line["callId"] not in self._calls
+        assert ("input" in line) != ("rawInput" in line)
+        self._calls.add(line["callId"])
+
+    def _tool_result(self, line: dict[str, Any]) -> None:
+        assert line["status"] in ("completed", "error")
+        assert isinstance(line["result"], str)
+        self._calls.remove(line["callId"])
+
+    def _delta(self, line: dict[str, Any]) -> None:
+        if line["kind"] == "text":
+            place = line["attempt"], line["index"]
+            self._streamed[place] = self._streamed.get(place, "") + line["text"]
 
 
 @pytest.fixture
 def check_grammar() -> Callable[[list[dict[str, Any]]], None]:
-    return _check_grammar
+    return lambda lines: LineGrammar().check(lines)
 
 
 @pytest.fixture(autouse=True)

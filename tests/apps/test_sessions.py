@@ -41,6 +41,7 @@ async def test_a_session_goes_on_with_its_history(dsh, server):
 async def test_an_unknown_session_names_the_nearest(dsh):
     session_id = await first_run(dsh)
     wrong = session_id[:-1] + ("0" if session_id[-1] != "0" else "1")
+    del dsh.environment["DEEPSEEK_BASE_URL"]
     done = await dsh("run", "--resume", wrong, "more")
     assert (done.code, done.code_line) == (7, "SESSION_NOT_FOUND")
     assert wrong in done.stderr
@@ -136,6 +137,43 @@ async def test_a_newer_format_is_refused(dsh):
     done = await dsh("run", "--resume", session_id, "more")
     assert (done.code, done.code_line) == (7, "SESSION_FORMAT_UNSUPPORTED")
     assert "upgrade" in done.stderr
+    listed = await dsh("sessions", "list", "--all")
+    assert "unreadable" in listed.out
+    assert "upgrade" in listed.out
+
+
+async def test_a_log_without_any_event_is_listed_and_goes_on(dsh):
+    session_id = await first_run(dsh)
+    (log,) = dsh.session_files()
+    log.write_bytes(log.read_bytes().split(b"\n")[0] + b"\n")
+    (row,) = (await dsh("sessions", "list", "--json")).lines[0]["sessions"]
+    assert (row["title"], row["turns"], row["model"], row["state"]) == (None, 0, None, "idle")
+    done = await dsh("run", "--resume", session_id, "more")
+    assert (done.code, done.out) == (0, "answer 2\n")
+
+
+async def test_a_log_of_any_size_is_listed(dsh):
+    session_id = await first_run(dsh)
+    (log,) = dsh.session_files()
+    lines = log.read_bytes().split(b"\n")
+    with log.open("wb") as file:
+        file.write(lines[0] + b"\n")
+        file.truncate(20 * 2**20)
+    listed = await dsh("sessions", "list")
+    assert listed.out.startswith(f"{session_id}  ")
+    assert "? turns" in listed.out
+
+
+async def test_a_session_without_a_directory_is_not_taken_up(dsh):
+    session_id = await first_run(dsh)
+    (log,) = dsh.session_files()
+    text = log.read_text().replace(f'"cwd":"{dsh.cwd}",', "", 1)
+    log.unlink()
+    moved = log.parents[2] / "_no-cwd" / log.parent.name / log.name
+    moved.parent.mkdir(parents=True)
+    moved.write_text(text)
+    done = await dsh("run", "--resume", session_id, "more")
+    assert (done.code, done.code_line) == (7, "SESSION_CWD")
 
 
 async def test_a_torn_end_is_dropped_and_the_session_goes_on(dsh):

@@ -6,6 +6,8 @@ import asyncio
 import os
 import select
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,9 +33,8 @@ async def is_gone(pid: int) -> bool:
     """Wait until a process is no more; a zombie is none."""
     while True:
         try:
-            with open(f"/proc/{pid}/stat") as stat:
-                if stat.read().rpartition(")")[2].split()[0] == "Z":
-                    return True
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
         except FileNotFoundError:
             return True
         await asyncio.sleep(0.01)
@@ -271,3 +272,22 @@ async def test_a_run_that_waits_for_input_says_so(dsh, server):
         os.close(writer)
         done = await running.end()
     assert (done.code, done.out) == (0, "ok\n")
+
+
+DEAF = """
+import socket, sys, time
+socket.getaddrinfo = lambda *_, **__: time.sleep(600)
+from harness_plugins.launcher import main
+sys.exit(main())
+"""
+
+
+async def test_a_name_server_that_never_answers_does_not_hold_up_the_end(dsh):
+    arguments = ("run", "--json", "--base-url", "http://nowhere.invalid/v1", "--model", "m", "x")
+    command = (sys.executable, "-c", DEAF)
+    async with dsh.start(*arguments, command=command) as running:
+        session_id = (await running.line("session"))["sessionId"]
+        running.signal(signal.SIGINT)
+        done = await running.end()
+    assert (done.code, done.code_line) == (130, "INTERRUPTED")
+    assert last_end(await dsh.balanced(session_id))["kind"] == "aborted"

@@ -165,3 +165,31 @@ async def test_the_list_fits_the_terminal(dsh, on_terminal, server):
     assert row.endswith("…")
     assert len(row) <= 100
     assert rest == ""
+
+
+async def test_tool_lines_follow_stderr_wherever_it_goes(dsh, on_terminal, server):
+    """With stderr in a file, the terminal shows the answer and the file the rest, unstyled."""
+    script = 'exec "$@" 2>errors'
+    server.enqueue(bash("true", reasoning="hm"), text_reply("done"))
+    shell = ("/bin/sh", "-c", script, "sh")
+    async with on_terminal("run", "--show-reasoning", "question", before=shell) as screen:
+        assert await screen.end() == 0
+    assert screen.screen == "done\n"
+    errors = (dsh.cwd / "errors").read_text()
+    assert errors.startswith("hm")
+    assert "→ bash true\n" in errors
+    assert "\x1b" not in errors
+
+
+async def test_the_width_may_be_set(dsh, on_terminal, server):
+    dsh.environment["COLUMNS"] = "30"
+    server.enqueue(bash("echo " + "x" * 200), text_reply("done"))
+    async with on_terminal("run", "question", columns=0) as screen:
+        assert await screen.end() == 0
+    row = plain(screen.screen).split("\n")[0]
+    assert len(row) == 30
+    del dsh.environment["COLUMNS"]
+    server.enqueue(bash("echo " + "x" * 200), text_reply("done"))
+    async with on_terminal("run", "question", columns=0) as screen:
+        assert await screen.end() == 0
+    assert len(plain(screen.screen).split("\n")[0]) == 80

@@ -16,7 +16,15 @@ CAP_DAC_OVERRIDE = 1
 
 
 @pytest.mark.spec("09-C065")
-@pytest.mark.parametrize("form", [(), ("--json",), ("--provider", "deepseek")])
+@pytest.mark.parametrize(
+    "form",
+    [
+        (),
+        ("--json",),
+        ("--provider", "deepseek"),
+        ("--base-url", "https://api.deepseek.com/v1"),
+    ],
+)
 async def test_without_a_model_automation_is_told_so(dsh, form):
     done = await dsh("run", *form, "question")
     assert (done.code, done.code_line) == (4, "MISSING_CREDENTIAL")
@@ -306,7 +314,9 @@ async def test_a_session_that_was_repaired_is_noted(dsh, server):
         (418, "teapot", "HTTP_418", 1),
     ],
 )
-async def test_what_a_provider_refuses_has_its_code(dsh, server, status, message, code, exit_code):
+async def test_what_a_provider_refuses_has_its_code(
+    dsh, server, *, status, message, code, exit_code
+):
     dsh.use(server)
     server.enqueue(error_reply(status, message))
     done = await dsh("run", "question")

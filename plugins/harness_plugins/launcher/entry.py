@@ -5,13 +5,12 @@ Nothing heavy is loaded before a command needs it, so that `--version` and `--he
 
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 from harness_plugins.launcher.command_line import CommandLine, is_set, read_command_line
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.descriptors import STDOUT, occupy_standard_descriptors, write_all
 from harness_plugins.launcher.errors import CommandError
-from harness_plugins.launcher.reporting import report, wants_details
+from harness_plugins.launcher.reporting import give_up, wants_details
 from harness_plugins.launcher.version import VERSION
 
 INTERRUPTED = 130
@@ -58,12 +57,6 @@ def _dispatch(line: CommandLine) -> int:
 
 
 def _give_up(complaint: Complaint, cause: BaseException, tokens: Sequence[str]) -> int:
-    """Tell of a command that ended without a session; return its exit code."""
-    if is_set(tokens, "--json", "--json-deltas"):
-        from harness.wire import dumps
-
-        line = {"type": "error", "message": complaint.sentence, "code": complaint.code}
-        with suppress(OSError):  # the complaint on stderr says the same
-            write_all(STDOUT, dumps(line) + b"\n")
-    is_debug = is_set(tokens, "--debug")
-    return report(complaint, cause, with_details=wants_details(is_debug=is_debug))
+    is_json = is_set(tokens, "--json", "--json-deltas")
+    with_details = wants_details(is_debug=is_set(tokens, "--debug"))
+    return give_up(complaint, cause, is_json=is_json, with_details=with_details)

@@ -1,9 +1,10 @@
 """Print a complaint, with the traceback behind it for those who asked for details."""
 
 import os
+from contextlib import suppress
 
 from harness_plugins.launcher.complaint import Complaint
-from harness_plugins.launcher.descriptors import complain_on_stderr
+from harness_plugins.launcher.descriptors import STDOUT, complain_on_stderr, write_all
 
 
 def report(complaint: Complaint, cause: BaseException | None, *, with_details: bool) -> int:
@@ -14,6 +15,19 @@ def report(complaint: Complaint, cause: BaseException | None, *, with_details: b
 
         complain_on_stderr("".join(traceback.format_exception(cause)))
     return complaint.exit_code
+
+
+def give_up(
+    complaint: Complaint, cause: BaseException, *, is_json: bool, with_details: bool
+) -> int:
+    """Tell of a command that ended without a session, programs too; return its exit code."""
+    if is_json:
+        from harness.wire import dumps
+
+        line = {"type": "error", "message": complaint.sentence, "code": complaint.code}
+        with suppress(OSError):  # the complaint on stderr says the same
+            write_all(STDOUT, dumps(line) + b"\n")
+    return report(complaint, cause, with_details=with_details)
 
 
 def wants_details(*, is_debug: bool) -> bool:

@@ -9,13 +9,14 @@ from harness_plugins.launcher.command_line import CommandLine
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.composition import Composition
 from harness_plugins.launcher.descriptors import STDIN, STDOUT, complain_on_stderr, is_terminal
-from harness_plugins.launcher.errors import UsageError
+from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.events_surface import EventsSurface
 from harness_plugins.launcher.interruption import READER_GONE, Interruption
 from harness_plugins.launcher.jsonl_surface import JsonlSurface
+from harness_plugins.launcher.leaving import leave
 from harness_plugins.launcher.output import Output
 from harness_plugins.launcher.plain_surface import PlainSurface
-from harness_plugins.launcher.reporting import report, wants_details
+from harness_plugins.launcher.reporting import give_up, report, wants_details
 from harness_plugins.launcher.run import Run
 from harness_plugins.launcher.run_plan import RunPlan, make_plan
 from harness_plugins.launcher.surface import Surface
@@ -62,8 +63,16 @@ async def _run(plan: RunPlan, deadline: float | None) -> int:
             exit_code = 0
             if complaint is not None:
                 exit_code = report(complaint, run.error, with_details=with_details)
+        except CommandError as error:
+            if stop.cause is None:
+                raise
+            exit_code = give_up(
+                error.complaint, error, is_json=plan.options.json, with_details=with_details
+            )
         finally:
             await _shut_down(root, exit_code)
+        if stop.cause is not None:
+            leave(exit_code)
     return exit_code
 
 
@@ -103,7 +112,7 @@ async def _shut_down(root: Context, exit_code: int) -> None:
         await root.close(limit_s)
     except TimeoutError as error:
         complaint = Complaint("INTERNAL", f"the shutdown hangs: {error}", status=exit_code or 1)
-        os._exit(report(complaint, error, with_details=False))
+        leave(report(complaint, error, with_details=False))
 
 
 def _no_task(line: CommandLine) -> UsageError:

@@ -23,37 +23,33 @@ class Intent:
 _POLITE = r"^\s*(?:please\s+|can you\s+|could you\s+)?"
 _PATH = r"(`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|\S*[./]\S*|\S+(?=\s*$))"
 """Something quoted, a word with a dot or a slash, or the last word."""
-_FENCE = re.compile(r"```(?:bash|sh|shell|console|zsh)\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_FENCE = r"```(?:bash|sh|shell|console|zsh)\s*\n(.*?)```"
+_FLAGS = re.DOTALL | re.IGNORECASE
+_Build: TypeAlias = Callable[[re.Match[str]], Intent]
 
-
-def _rule(
-    pattern: str, build: Callable[[re.Match[str]], Intent]
-) -> tuple[re.Pattern[str], Callable[[re.Match[str]], Intent]]:
-    return re.compile(pattern, re.IGNORECASE | re.DOTALL), build
-
-
-_RULES = (
-    _rule(
+# Patterns are compiled when the guide is asked for the first time, which most runs never do.
+_RULES: tuple[tuple[str, _Build], ...] = (
+    (
         _POLITE + r"(?:run|execute)(?:\s+the\s+command)?[\s:]+(\S.*)$",
         lambda m: Intent("run", _unquote(m[1])),
     ),
-    _rule(
+    (
         _POLITE + r"write\s+([^\s:]+)\s*:[ \t]?\n?(.*)$",
         lambda m: Intent("write", _unquote(m[1]), m[2]),
     ),
-    _rule(
+    (
         _POLITE + r"(?:read|show|open|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?" + _PATH,
         lambda m: Intent("read", _unquote(m[1].rstrip("?!,;"))),
     ),
-    _rule(
+    (
         _POLITE + r"(?:find|search|grep)(?:\s+for)?[\s:]+([^\n]+)",
         lambda m: Intent("find", _unquote(m[1])),
     ),
-    _rule(r"\bsummari[sz]e|\bthis repository\b", lambda _: Intent("summarize")),
-    _rule(r"\btodo\b", lambda _: Intent("todo")),
-    _rule(r"\blist\b|\bls\b|\bwhat files\b", lambda _: Intent("list")),
-    _rule(r"\bplan\b", lambda _: Intent("plan")),
-    _rule(r"\bask\b", lambda _: Intent("ask")),
+    (r"\bsummari[sz]e|\bthis repository\b", lambda _: Intent("summarize")),
+    (r"\btodo\b", lambda _: Intent("todo")),
+    (r"\blist\b|\bls\b|\bwhat files\b", lambda _: Intent("list")),
+    (r"\bplan\b", lambda _: Intent("plan")),
+    (r"\bask\b", lambda _: Intent("ask")),
 )
 
 
@@ -62,11 +58,11 @@ def read_intent(text: str) -> Intent:
 
     A fenced shell block counts as a command to run wherever it stands.
     """
-    fence = _FENCE.search(text)
+    fence = re.search(_FENCE, text, _FLAGS)
     if fence is not None and fence[1].strip():
         return Intent("run", fence[1].strip())
     for pattern, build in _RULES:
-        match = pattern.search(text)
+        match = re.search(pattern, text, _FLAGS)
         if match is not None:
             return build(match)
     return Intent("help")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 
 from harness.bash import BashEnvRegistry, BashExecutor
 from harness.system_prompt import SystemPrompt
@@ -34,9 +34,4 @@ class ToolBash:
 
 
 def _text(name: str) -> str:
-    return (
-        resources.files("harness_plugins.tool_bash")
-        .joinpath(name)
-        .read_text(encoding="utf-8")
-        .strip()
-    )
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
