@@ -1,6 +1,7 @@
 """Cancel the read that is outstanding when a signal aborts, at next to no cost per read."""
 
 import asyncio
+from asyncio import current_task
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -22,9 +23,13 @@ class ReadGuard:
         - `_hit` is true from the guard's own request to cancel until that request is taken back.
     """
 
-    def __init__(self, signal: AbortSignal) -> None:
-        """Listen to the signal until `close`."""
+    def __init__(self, signal: AbortSignal, *, now: Callable[[], float] | None = None) -> None:
+        """Listen to the signal until `close`; note by `now` when a read began."""
+        self.reading_since: float | None = None
+        """When the outstanding read began, if there is one and a clock was given."""
         self._signal = signal
+        self._now = now
+        self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[object] | None = None
         self._hit = False
         self._remove = signal.add_callback(self._interrupt)
@@ -37,21 +42,25 @@ class ReadGuard:
         Raises:
             AbortError: or the reason itself when that is an exception.
         """
-        self._signal.throw_if_aborted()
-        task = asyncio.current_task()
+        signal, now = self._signal, self._now
+        if signal.aborted:
+            signal.throw_if_aborted()
+        task = current_task(self._loop)
         if task is None or self._task is not None:
             raise RuntimeError("a guard needs a task and allows one read at a time")
         before = task.cancelling()
         self._task = task
+        if now is not None:
+            self.reading_since = now()
         try:
             result = await fn()
         except BaseException as error:
-            self._task = None
+            self._task = self.reading_since = None
             if self._hit:
                 await self._take_back(task, before, error)
-                self._signal.throw_if_aborted()
+                signal.throw_if_aborted()
             raise
-        self._task = None
+        self._task = self.reading_since = None
         if self._hit:
             await self._take_back(task, before, None)
         return result

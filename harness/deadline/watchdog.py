@@ -1,9 +1,9 @@
 """Notice that a stream has gone silent while somebody waits for it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from math import isnan
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from harness.deadline.errors import InvalidTimeoutError
 from harness.deadline.read_guard import ReadGuard
@@ -26,8 +26,8 @@ class IdleWatchdog:
     never trips it. Use it through `idle_watchdog`.
 
     Invariants:
-        - `_armed_at` is the time of the last `arm` or `pulse` while a read is outstanding, else
-          None.
+        - `_guard.reading_since` is the time of the last `arm` or `pulse` while a read is
+          outstanding, else None.
         - At most one timer exists. It is moved when it fires, not when a read begins or ends, so
           a read costs no timer.
     """
@@ -40,8 +40,8 @@ class IdleWatchdog:
         self._idle_s = idle_s
         self._code = code
         self._controller: AbortController[AbortSignal] = AbortController()
-        self._guard = ReadGuard(self._controller.signal)
-        self._armed_at: float | None = None
+        now = self._clock.time if idle_s > 0 else None
+        self._guard = ReadGuard(self._controller.signal, now=now)
         self._timer: TimerHandle | None = None
         self._unlink = (
             None
@@ -57,30 +57,28 @@ class IdleWatchdog:
     def arm(self) -> None:
         """Start the time: a read is outstanding from now on."""
         if self._idle_s > 0:
-            self._armed_at = self._clock.time()
+            self._guard.reading_since = self._clock.time()
             if self._timer is None:
                 self._timer = self._clock.call_later(self._idle_s, self._check)
 
     def pulse(self) -> None:
         """Start the time again, if it runs: the peer has shown that it is alive."""
-        if self._armed_at is not None:
-            self._armed_at = self._clock.time()
+        if self._guard.reading_since is not None:
+            self._guard.reading_since = self._clock.time()
 
     def disarm(self) -> None:
         """Stop the time: the read has ended."""
-        self._armed_at = None
+        self._guard.reading_since = None
 
-    async def read(self, fn: Callable[[], Awaitable[T]]) -> T:
+    def read(self, fn: Callable[[], Awaitable[T]]) -> Coroutine[Any, Any, T]:
         """Await `fn()` with the time running; cancel it when the signal aborts.
 
         Raises:
             AbortError: or the reason itself when that is an exception; ask `timeout_of(signal)`.
         """
-        self.arm()
-        try:
-            return await self._guard.read(fn)
-        finally:
-            self.disarm()
+        if self._timer is None and self._idle_s > 0:
+            self._timer = self._clock.call_later(self._idle_s, self._check)
+        return self._guard.read(fn)
 
     async def watch(self, items: AsyncIterator[T]) -> AsyncIterator[T]:
         """Yield the items of an iterator, each read by `read`."""
@@ -105,9 +103,10 @@ class IdleWatchdog:
     def _check(self) -> None:
         """Abort if the outstanding read is overdue, else come back when it would be."""
         self._timer = None
-        if self._armed_at is None:
+        since = self._guard.reading_since
+        if since is None:
             return
-        left_s = self._armed_at + self._idle_s - self._clock.time()
+        left_s = since + self._idle_s - self._clock.time()
         if left_s > 0:
             self._timer = self._clock.call_later(left_s, self._check)
         else:

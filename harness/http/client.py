@@ -35,6 +35,8 @@ class HttpClient:
         """Get the library's client from `connect` when it is first needed."""
         self._connect = connect
         self._client: httpx.AsyncClient | None = None
+        self._defaults: tuple[tuple[str, str], ...] = ()
+        self._url: tuple[str, httpx.URL] | None = None  # the last one: reading it costs 10 µs
         self._closed = closed
 
     async def request(
@@ -116,19 +118,33 @@ class HttpClient:
                 await client.aclose()
             if self._closed:
                 raise self._ended(request)
-            self._client = self._client or client
-        from httpx import Timeout
+            if self._client is None:
+                self._client = client
+                self._defaults = tuple(client.headers.multi_items())
+        return await self._client.send(self._prepare(request), stream=True)
 
+    def _prepare(self, request: HttpRequest) -> httpx.Request:
+        """Return the library's form; built directly, which costs a third of what a client does.
+
+        No cookie is ever sent: agents share a client, and a cookie would tell them apart.
+        """
+        from httpx import URL, Request, UnsupportedProtocol
+
+        if self._url is None or self._url[0] != request.url:
+            self._url = request.url, URL(request.url)
+        if self._url[1].is_relative_url:
+            raise UnsupportedProtocol("it has no scheme or no host")
+        given = {name.lower() for name, _ in request.headers}
+        defaults = [pair for pair in self._defaults if pair[0] not in given]
         limits = request.timeouts
-        timeout = Timeout(connect=limits.connect_s, read=None, write=limits.idle_s, pool=None)
-        prepared = self._client.build_request(
+        timeout = {"connect": limits.connect_s, "read": None, "write": limits.idle_s, "pool": None}
+        return Request(
             request.method,
-            request.url,
-            headers=list(request.headers),
+            self._url[1],
+            headers=[*defaults, *request.headers],
             content=request.body or None,
-            timeout=timeout,
+            extensions={"timeout": timeout},
         )
-        return await self._client.send(prepared, stream=True)
 
     def _ended(self, request: HttpRequest) -> HttpClosedError:
         url = redact_url(request.url)

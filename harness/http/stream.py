@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from harness.deadline import IdleWatchdog, timeout_of
@@ -49,12 +50,13 @@ class HttpStream:
         self._request = request
         self._watchdog = watchdog
         self._is_closed = is_closed
-        encoded = self.headers.get("content-encoding", "identity") != "identity"
         self._response = response
         self._ended = False
-        chunks = response.aiter_bytes() if encoded else response.aiter_raw()
+        encoded = self.headers.get("content-encoding", "identity") != "identity"
+        # What needs no decoding comes straight from the transport: two frames less a piece.
+        chunks = response.aiter_bytes() if encoded else aiter(_transport(response))
         self._chunks = cast("AsyncGenerator[bytes]", chunks)
-        self._next = self._chunks.__anext__
+        self._read = partial(watchdog.read, self._chunks.__anext__)
 
     @property
     def is_success(self) -> bool:
@@ -70,7 +72,7 @@ class HttpStream:
         if self._ended:
             raise self._closed("was left")
         try:
-            return await self._watchdog.read(self._next)
+            return await self._read()
         except StopAsyncIteration:
             raise
         except Exception as error:
@@ -107,3 +109,7 @@ class HttpStream:
     def _closed(self, what: str) -> HttpClosedError:
         url = redact_url(self._request.url)
         return HttpClosedError(f"the exchange with {url} {what}", url=url)
+
+
+def _transport(response: httpx.Response) -> httpx.AsyncByteStream:
+    return cast("httpx.AsyncByteStream", response.stream)

@@ -30,15 +30,14 @@ def check_request(request: HttpRequest) -> None:
     Raises:
         HttpInvalidRequestError: see there.
     """
-    url = redact_url(request.url)
     if _TOKEN.fullmatch(request.method) is None:
-        raise HttpInvalidRequestError(f"{request.method!r} is no HTTP method", url=url)
+        raise _invalid(request, f"{request.method!r} is no HTTP method")
     for name, value in request.headers:
         if _TOKEN.fullmatch(name) is None:
-            raise HttpInvalidRequestError(f"{name!r} is no header name", url=url)
+            raise _invalid(request, f"{name!r} is no header name")
         if _VALUE.fullmatch(value) is None:
-            raise HttpInvalidRequestError(
-                f"the value of the header {name} holds a character that HTTP cannot carry", url=url
+            raise _invalid(
+                request, f"the value of the header {name} holds a character that HTTP cannot carry"
             )
 
 
@@ -77,6 +76,10 @@ def idle_timeout(request: HttpRequest) -> HttpTimeoutError:
     url, limit_s = redact_url(request.url), request.timeouts.idle_s
     message = f"{url} sent nothing for {limit_s:g} s"
     return HttpTimeoutError(message, url=url, kind="idle", timeout_s=limit_s)
+
+
+def _invalid(request: HttpRequest, message: str) -> HttpInvalidRequestError:
+    return HttpInvalidRequestError(message, url=redact_url(request.url))
 
 
 def _timeout(error: Exception, request: HttpRequest) -> HttpTimeoutError:

@@ -7,10 +7,20 @@ from typing import Any
 
 import attrs
 
-_SECTION = re.compile(
-    r"(Args|Arguments|Parameters|Returns|Yields|Raises|Example|Examples|Note):\s*"
+_SECTIONS = frozenset(
+    {
+        "Args:",
+        "Arguments:",
+        "Parameters:",
+        "Returns:",
+        "Yields:",
+        "Raises:",
+        "Example:",
+        "Examples:",
+        "Note:",
+    }
 )
-_PARAMETERS = frozenset({"Args", "Arguments", "Parameters"})
+_PARAMETERS = frozenset({"Args:", "Arguments:", "Parameters:"})
 _PARAMETER = re.compile(r"\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
 
 
@@ -30,9 +40,9 @@ def read_docstring(function: Callable[..., Any]) -> FunctionDoc:
     indent = 0
     current: list[str] | None = None
     for line in (inspect.getdoc(function) or "").split("\n"):
-        header = _SECTION.fullmatch(line)
-        if header is not None:
-            section, indent, current = header[1], 0, None
+        header = line.rstrip()
+        if header in _SECTIONS:
+            section, indent, current = header, 0, None
         elif section is None:
             description.append(line)
         elif section in _PARAMETERS and line.strip():

@@ -28,10 +28,13 @@ _Default: TypeAlias = Callable[[Any], object]  # foreign objects, so nothing is 
 
 # Digits become "0", "-" stays, everything else "x": a substring search then finds every run of
 # digits long enough to leave the 64-bit range, at a tenth of what a regular expression costs.
+# Such a run is 19 digits at least, so three neighbours of every sixth byte lie in it: looking at
+# those first spares nearly every input the search.
 _DIGIT_RUNS = bytes(0x30 if 0x30 <= b <= 0x39 else 0x2D if b == 0x2D else 0x78 for b in range(256))
-_LONG = b"0" * 19
 _LONG_POSITIVE = b"0" * 20
-_LONG_NEGATIVE = b"-" + _LONG
+_LONG_NEGATIVE = b"-" + b"0" * 19
+_SAMPLE_STEP = 6
+_LONG_SAMPLE = b"000"
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
@@ -46,10 +49,21 @@ def loads(data: bytes | bytearray | memoryview | str) -> Any:  # noqa: ANN401 - 
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
         return decode_exact(data)
-    runs = (data.encode() if isinstance(data, str) else bytes(data)).translate(_DIGIT_RUNS)
-    if _LONG in runs and (_LONG_POSITIVE in runs or _LONG_NEGATIVE in runs):
+    raw = data if type(data) is bytes else _as_bytes(data)
+    sample = raw[::_SAMPLE_STEP].translate(_DIGIT_RUNS)
+    if sample.find(_LONG_SAMPLE) >= 0 and _has_long_integer(raw):
         return decode_exact(data)
     return value
+
+
+def _as_bytes(data: bytes | bytearray | memoryview | str) -> bytes:
+    return data.encode() if isinstance(data, str) else bytes(data)
+
+
+def _has_long_integer(data: bytes) -> bool:
+    """Return whether some run of digits may be an integer beyond 64 bits."""
+    runs = data.translate(_DIGIT_RUNS)
+    return _LONG_POSITIVE in runs or _LONG_NEGATIVE in runs
 
 
 def dumps(

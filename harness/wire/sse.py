@@ -4,12 +4,14 @@ Source: the event stream format of the HTML standard, section 9.2. Differs from 
 data is empty is not dispatched, and lines and events are capped.
 """
 
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from harness.wire.errors import SseEventTooLargeError
 
 _BOM = b"\xef\xbb\xbf"
+_LF, _CR = 0x0A, 0x0D  # a byte is found in bytes at a fraction of what a bytes of length one costs
 _DEFAULT_MAX_BYTES = 16 * 1024 * 1024
+_Raw: TypeAlias = tuple[bytes, bytes, str]  # data, type and id of an event
 
 
 class SseEvent(NamedTuple):
@@ -29,7 +31,8 @@ class SseDecoder:
 
     Invariants:
         - `_pending` is the beginning of the current line in pieces and holds no line end.
-        - `_held` counts the bytes in `_pending` and `_data`; it never exceeds `max_bytes`.
+        - `_pending_size` and `_data_size` count the bytes held; neither exceeds `max_bytes`.
+        - `_is_between` is true only when nothing is held: the next byte begins an event.
     """
 
     def __init__(self, max_bytes: int = _DEFAULT_MAX_BYTES) -> None:
@@ -43,8 +46,9 @@ class SseDecoder:
         self._pending_size = 0
         self._data: list[bytes] = []
         self._data_size = 0
-        self._event = ""
+        self._event = b""
         self._id = ""
+        self._is_between = False
         self._start: bytes | None = b""  # bytes that may be a byte order mark; None once decided
         self._skip_lf = False
         self._overrun = False
@@ -61,15 +65,38 @@ class SseDecoder:
             SseEventTooLargeError: an event or a line is larger than `max_bytes`. Events before it
                 are returned first and the next call raises; from then on every call does.
         """
+        return [
+            SseEvent(text.decode("utf-8", "replace"), kind.decode("utf-8", "replace"), ident)
+            for text, kind, ident in self._feed(data)
+        ]
+
+    def feed_data(self, data: bytes) -> list[bytes]:
+        """Return only the data of the events that these bytes complete, as the peer's bytes.
+
+        Costs a fraction of `feed`; most of all for bytes that are exactly one event of one line,
+        which is what a model's answer comes in. Errors are as in `feed`.
+        """
+        if (
+            self._is_between
+            and data[:6] == b"data: "
+            and data.find(b"\n") == len(data) - 2
+            and data[-1] == _LF
+            and _CR not in data
+            and 8 < len(data) <= self._max_bytes
+        ):
+            return [data[6:-2]]
+        return [text for text, _, _ in self._feed(data)]
+
+    def _feed(self, data: bytes) -> list[_Raw]:
         if self._overrun:
             self._refuse()
-        if self._skip_lf or b"\r" in data:
+        if self._skip_lf or _CR in data:
             data = self._normalize(data)
         if self._start is not None:
             data = self._without_bom(data)
-        if b"\n" not in data:
+        if _LF not in data:
             self._hold(data)
-            events: list[SseEvent] = []
+            events: list[_Raw] = []
         else:
             if self._pending:
                 self._pending.append(data)
@@ -77,27 +104,35 @@ class SseDecoder:
                 self._pending.clear()
                 self._pending_size = 0
             events = self._split(data)
+        self._is_between = not (
+            self._pending_size
+            or self._data
+            or self._event
+            or self._start is not None
+            or self._skip_lf
+            or self._overrun
+        )
         if self._overrun and not events:
             self._refuse()
         return events
 
-    def _split(self, data: bytes) -> list[SseEvent]:
+    def _split(self, data: bytes) -> list[_Raw]:
         """Take every whole line of these bytes, which begin at the beginning of a line.
 
         Nearly every event is one `data:` line, so the bytes are cut at blank lines first; a cut
         that is not of that kind goes line by line.
         """
-        events: list[SseEvent] = []
+        events: list[_Raw] = []
         blocks = data.split(b"\n\n")
         rest = blocks.pop()
         for block in blocks:
             if (
                 block[:6] == b"data: "
-                and b"\n" not in block
-                and not (self._data or self._event)
+                and _LF not in block
                 and 6 < len(block) <= self._max_bytes
+                and not (self._data or self._event)
             ):
-                events.append(SseEvent(block[6:].decode("utf-8", "replace"), "message", self._id))
+                events.append((block[6:], b"message", self._id))
                 continue
             for line in block.split(b"\n"):
                 self._line(line, events)
@@ -112,7 +147,7 @@ class SseDecoder:
             self._hold(tail)
         return events
 
-    def _line(self, line: bytes, events: list[SseEvent]) -> None:
+    def _line(self, line: bytes, events: list[_Raw]) -> None:
         if self._overrun:
             return
         if len(line) > self._max_bytes:
@@ -133,21 +168,21 @@ class SseDecoder:
             else:
                 self._data.append(value)
         elif name == b"event":
-            self._event = value.decode("utf-8", "replace")
+            self._event = value
         elif name == b"id":
             if b"\0" not in value:
                 self._id = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit() and len(value) < 10:
             self.retry_ms = int(value)
 
-    def _dispatch(self, events: list[SseEvent]) -> None:
+    def _dispatch(self, events: list[_Raw]) -> None:
         if self._data:
-            text = b"\n".join(self._data).decode("utf-8", "replace")
+            text = b"\n".join(self._data)
             if text:
-                events.append(SseEvent(text, self._event or "message", self._id))
+                events.append((text, self._event or b"message", self._id))
             self._data = []
             self._data_size = 0
-        self._event = ""
+        self._event = b""
 
     def _hold(self, piece: bytes) -> None:
         self._pending_size += len(piece)

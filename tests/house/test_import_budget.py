@@ -13,6 +13,10 @@ from house.tree import FLOORS, Tree, is_for_tests
 HEAVY = {
     "aiosqlite",
     "asyncpg",
+    "cattrs",
+    "difflib",
+    "email",
+    "http",
     "httpcore",
     "httpx",
     "httpx_sse",
@@ -66,7 +70,7 @@ def shipped(floor: str) -> list[str]:
 
 def test_the_kernel_loads_no_other_floor_and_nothing_heavy() -> None:
     loaded = tops(loaded_by("vendor_shims.cordis"))
-    assert loaded & (HEAVY | {"harness", "harness_plugins", "cattrs", "orjson"}) == set()
+    assert loaded & (HEAVY | {"anyio", "harness", "harness_plugins", "orjson"}) == set()
 
 
 def test_harness_loads_no_plugin_and_nothing_heavy() -> None:
@@ -77,6 +81,10 @@ def test_harness_loads_no_plugin_and_nothing_heavy() -> None:
 @pytest.mark.parametrize("floor", FLOORS)
 def test_no_package_loads_anything_heavy_before_it_starts(floor: str) -> None:
     assert tops(loaded_by(*shipped(floor))) & HEAVY == set()
+
+
+def test_what_dsh_run_mounts_loads_nothing_heavy() -> None:
+    assert tops(loaded_by("harness_plugins.launcher.composition")) & HEAVY == set()
 
 
 def test_a_heavy_import_would_be_seen() -> None:

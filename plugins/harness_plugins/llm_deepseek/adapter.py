@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from harness.http import HttpError, HttpRequest, HttpService, HttpStream
@@ -13,7 +12,6 @@ from harness.llm import (
     LlmModelInfo,
     LlmProviderInfo,
     LlmResolvedModelInfo,
-    PreparedAdapterCall,
     RetryPolicy,
     StreamChunk,
 )
@@ -59,6 +57,7 @@ class DeepSeekAdapter(LlmAdapter):
         self._environ = environ
         self._report = warn
         self._has_warned = False
+        self._last_facts: LlmResolvedModelInfo | None = None
         self._wall_s = wall_s
 
     def provider_info(self, provider: str) -> LlmProviderInfo:
@@ -91,32 +90,15 @@ class DeepSeekAdapter(LlmAdapter):
         signal: AbortSignal | None = None,  # noqa: ARG002 - nothing is awaited
     ) -> LlmResolvedModelInfo:
         """Return the facts of a model; any id can be used."""
-        return model_facts(self._config, provider, model)
+        return self._facts(provider, model)
 
-    async def prepare_call(
-        self,
-        provider: str,
-        model: str,
-        signal: AbortSignal | None = None,  # noqa: ARG002 - nothing is awaited
-    ) -> PreparedAdapterCall:
-        """Take facts and dispatch from one configuration."""
-        config = self._config
-        facts = model_facts(config, provider, model)
-        return PreparedAdapterCall(facts, partial(self._stream, config))
-
-    def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
-        """Send the request and yield its chunks."""
-        return self._stream(self._config, options)
-
-    async def _stream(
-        self, config: DeepSeekConfig, options: GenerateOptions
-    ) -> AsyncIterator[StreamChunk]:
+    async def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
         """Do one exchange; what fails in it is blamed here, what the consumer throws in is not."""
-        url = base_url(config, self._environ)
+        url = base_url(self._config, self._environ)
         reader, translator = PayloadReader(), ChunkTranslator(self._warn_once)
         is_delivering = False
         try:
-            request = await self._request(config, options, url)
+            request = await self._request(options, url)
             client = self._http.client(options.session_id or "")
             async with client.stream(request, signal=options.signal) as response:
                 if not response.is_success:
@@ -142,9 +124,15 @@ class DeepSeekAdapter(LlmAdapter):
                 raise
             raise blamed from error
 
-    async def _request(
-        self, config: DeepSeekConfig, options: GenerateOptions, url: str
-    ) -> HttpRequest:
+    def _facts(self, provider: str, model: str) -> LlmResolvedModelInfo:
+        """Return the facts of a model; as no configuration changes, the last ones are kept."""
+        known = self._last_facts
+        if known is None or (known.provider, known.id) != (provider, model):
+            known = self._last_facts = model_facts(self._config, provider, model)
+        return known
+
+    async def _request(self, options: GenerateOptions, url: str) -> HttpRequest:
+        config = self._config
         features: Mapping[str, Any] = options.extra.get(EXTRA_KEY) or {}
         body = request_body(options, thinking_fields(config, options), features=features)
         headers = request_headers(config, await self._find_key(config), options)

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 from harness.llm import LlmError, is_context_window_wording, is_quota_wording
@@ -79,6 +77,9 @@ def _retry_after_ms(value: str | None, now_s: float) -> float | None:
     if value.isascii() and value.isdigit():
         delay_ms = float(value) * 1000
     else:
+        from datetime import UTC, datetime
+        from email.utils import parsedate_to_datetime
+
         try:
             when = parsedate_to_datetime(value)
         except ValueError:

@@ -13,40 +13,26 @@ from harness.llm import LlmError
 from harness.wire import SseDecoder, SseEventTooLargeError
 from vendor_shims.cordis import AbortSignal
 
-_DONE = "[DONE]"
+_DONE = b"[DONE]"
 _DRAIN_S = 0.05
 
 
 class PayloadReader:
     """Turn the pieces of a body into the data of its events, up to the end marker.
 
-    A piece that is exactly one event in the usual form skips the decoder, because nearly every
-    piece is one, and what it costs is paid for each delta.
-
-    Invariants: once `is_done`, nothing more is handed out; `_is_between` is true only while the
-    decoder holds no part of an event.
+    Invariant: once `is_done`, nothing more is handed out.
     """
 
     def __init__(self) -> None:
         self.is_done = False
         self._is_empty = True
-        self._is_between = True
-        self._decoder = SseDecoder()
+        self._decode = SseDecoder().feed_data
 
-    def feed(self, piece: bytes) -> list[str] | list[bytes]:
+    def feed(self, piece: bytes) -> list[bytes]:
         """Return the data of the events that these bytes complete, without the end marker."""
-        if (
-            self._is_between
-            and piece[:7] == b"data: {"
-            and piece.endswith(b"\n\n")
-            and piece.find(b"\n") == len(piece) - 2
-            and b"\r" not in piece
-        ):
+        payloads = self._decode(piece)
+        if piece:
             self._is_empty = False
-            return [piece[6:-2]]
-        self._is_empty = self._is_empty and not piece
-        payloads = [event.data for event in self._decoder.feed(piece)]
-        self._is_between = not self._decoder.has_partial
         if _DONE in payloads:
             self.is_done = True
             del payloads[payloads.index(_DONE) :]

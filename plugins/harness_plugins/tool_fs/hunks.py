@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 from attrs import frozen
 
@@ -65,6 +64,8 @@ def _matched(
     # Many equal lines make matching cubic; leaving the frequent ones out keeps it bounded.
     in_new = Counter(new)
     n_pairs = sum(in_new[line] for line in old)
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(None, old, new, autojunk=n_pairs > _MAX_EXACT_PAIRS)
     hunks: list[Hunk] = []
     added = removed = 0

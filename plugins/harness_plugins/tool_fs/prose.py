@@ -1,6 +1,6 @@
 """Load the model-facing texts that lie beside the tools as Markdown."""
 
-from importlib import resources
+from pathlib import Path
 
 
 def description_of(tool: str) -> str:
@@ -14,5 +14,4 @@ def guidance_of(tool: str) -> str:
 
 
 def _load(name: str) -> str:
-    text = resources.files("harness_plugins.tool_fs").joinpath(name)
-    return text.read_text(encoding="utf-8").strip()
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").strip()

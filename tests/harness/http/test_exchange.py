@@ -39,6 +39,15 @@ async def test_a_header_of_the_request_replaces_the_default(http, server):
     assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
+async def test_addresses_may_alternate_on_one_client_and_no_cookie_is_sent_back(http, server):
+    for path in ("/a", "/b", "/a"):
+        server.enqueue(json_reply(path).with_headers(set_cookie="who=agent-1"))
+        response = await http.request(HttpRequest("GET", server.base_url + path))
+        assert (response.json(), response.headers["set-cookie"]) == (path, "who=agent-1")
+    assert [seen.path for seen in server.requests] == ["/a", "/b", "/a"]
+    assert all("cookie" not in seen.headers for seen in server.requests)
+
+
 async def test_a_body_is_handed_out_chunk_by_chunk(http, server):
     pieces = [b"data: 1\n\n", b": keep-alive\n\n", b"\xff\x00"]
     server.enqueue(raw_reply(pieces, headers=[("content-type", "text/x"), ("X-Id", "7")]))

@@ -139,6 +139,7 @@ async def test_what_came_before_the_break_is_handed_out(http, server):
 
 
 async def test_headers_that_do_not_come_in_time(http, server):
+    await http.warm()  # loading the client would count as well
     server.enqueue(Reply(has_head=False, ending="stall"))
     with pytest.raises(HttpTimeoutError, match=r"did not answer within 0\.05 s") as caught:
         await http.request(request_to(server, first_byte_s=0.05))

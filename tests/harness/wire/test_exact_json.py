@@ -134,6 +134,15 @@ def test_integers_are_exact_at_any_size(number):
     assert type(loads(str(number))) is int
 
 
+@given(
+    st.text("x1", max_size=40), st.integers(2**64, 10**21) | st.integers(-(10**20), -(2**63) - 1)
+)
+def test_a_long_integer_is_found_wherever_it_stands(before, number):
+    text = dumps_text([before, 17, number, before])
+    for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
+        assert loads(data) == [before, 17, number, before]
+
+
 def test_a_long_run_of_digits_in_a_string_or_a_float_is_no_integer():
     assert loads('["12345678901234567890123"]') == ["12345678901234567890123"]
     assert loads("0.12345678901234567890123") == 0.12345678901234567890123

@@ -68,6 +68,30 @@ def test_any_slicing_gives_the_same_events_and_the_same_refusal(data, stream, ma
     assert decoded(pieces, max_bytes) == decoded([stream], max_bytes) == decoded(single, max_bytes)
 
 
+@given(st.data(), byte_soup, st.integers(1, 60))
+def test_the_data_alone_is_that_of_the_whole_events(data, stream, max_bytes):
+    whole, alone = SseDecoder(max_bytes), SseDecoder(max_bytes)
+    for piece in data.draw(slicings(stream)):
+        try:
+            events = whole.feed(piece)
+        except SseEventTooLargeError:
+            with pytest.raises(SseEventTooLargeError):
+                alone.feed_data(piece)
+            break
+        texts = [text.decode("utf-8", "replace") for text in alone.feed_data(piece)]
+        assert texts == [event.data for event in events]
+        assert (alone.comments, alone.has_partial) == (whole.comments, whole.has_partial)
+
+
+def test_events_that_come_whole_are_told_from_parts_of_one():
+    decoder = SseDecoder()
+    pieces = [b"data: a\n\n", b"data: b\n\n", b"data: c\r\n\r\n", b"data: d\n", b"data: e\n\n"]
+    assert [decoder.feed_data(piece) for piece in pieces] == [[b"a"], [b"b"], [b"c"], [], [b"d\ne"]]
+    assert decoder.feed_data(b"event: x\n") == []
+    assert decoder.feed_data(b"data: f\n\n") == [b"f"]
+    assert decoder.feed_data(b"data: \xff\n\n") == [b"\xff"]
+
+
 @given(st.data(), st.lists(payload_text, max_size=6))
 @pytest.mark.spec("02-137", "02-138")
 def test_every_way_of_writing_payloads_is_read_back(data, texts):
