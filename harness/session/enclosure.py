@@ -44,7 +44,7 @@ class TurnTracker:
             is_rewrite: a `tool/result` that replaces an earlier one keeps the numbers of that.
         """
         if kind in _IN_STEP or (kind == types.TOOL_RESULT and not is_rewrite):
-            self._check_in_step(kind, data)
+            self.check_in_step(kind, data)
         elif kind in _BRACKETS:
             _BRACKETS[kind](self, data)
         elif self.open_turn is None and self._must_be_enclosed(kind):
@@ -69,7 +69,8 @@ class TurnTracker:
         """Others write context and facts between turns, but results are rewritten inside one."""
         return kind == types.TOOL_RESULT or (self.strict and kind != types.END_SEED)
 
-    def _check_in_step(self, kind: str, data: Any) -> None:
+    def check_in_step(self, kind: str, data: Any) -> None:
+        """Raise `TurnEnclosureError` unless the event names the open turn and step."""
         if self.open_step is None:
             raise TurnEnclosureError(f"{kind!r} outside a step")
         turn, step = data.get("turn"), data.get("step")

@@ -1,5 +1,6 @@
 """The session: an append-only log of immutable events, and the views folded from it."""
 
+import gc
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from harness.session.event import (
     SurfaceOp,
     check_planted,
     freeze_data,
+    make_event,
     read_sources,
     read_surface_op,
 )
@@ -84,7 +86,8 @@ class Session:
         # Who is told of an event at this moment; None when nothing is being published.
         self._publishing: Publisher | None = None
         self._deferred = Deferred(self)
-        self.event_filter: Callable[[Any], bool] | None = None
+        # Asked for each listener of a dispatch about this session; None admits all.
+        self.__event_filter__: Callable[[Any], bool] | None = None
 
     @classmethod
     def create(
@@ -193,9 +196,6 @@ class Session:
             if chunk.type == types.ASSISTANT_CHUNK:
                 yield chunk.time, chunk_from_json(chunk.data["chunk"])
 
-    def __event_filter__(self, ctx: Any) -> bool:
-        return self.event_filter is None or self.event_filter(ctx)
-
     # -- writing -----------------------------------------------------------------------------
 
     def append(
@@ -239,7 +239,7 @@ class Session:
         seq = len(self._log)
         if sources is not None:
             sources = read_sources(sources, seq)
-        event = SessionEvent(type, seq, now_ms, frozen, op, sources, ignorable)
+        event = make_event((type, seq, now_ms, frozen, op, sources, ignorable))
         plan = self._check(event, message)
         publisher = self._publisher
         if publisher is None:
@@ -302,15 +302,29 @@ class Session:
         else:
             self._deferred.add(callback, self._publishing)
 
-    def attach(self, publisher: Publisher | None) -> None:
-        """Report appends to `publisher` from now on; `None` detaches. For stores."""
+    @property
+    def is_attached(self) -> bool:
+        """Whether somebody is told of appends: the session is in a store."""
+        return self._publisher is not None
+
+    def attach(
+        self, publisher: Publisher | None, admits: Callable[[Any], bool] | None = None
+    ) -> None:
+        """Report appends to `publisher` from now on; `None` detaches. For stores.
+
+        Args:
+            publisher: who tells others.
+            admits: tells of a context whether listeners there hear of this session; by default
+                all do.
+        """
         self._publisher = publisher
+        self.__event_filter__ = admits
 
     def _check(self, event: SessionEvent, message: Message | None = None) -> _Plan:
         """Decide about the next event without changing anything."""
         kind, data = event.type, event.data
         if kind == types.ASSISTANT_CHUNK:
-            self._tracker.check(kind, data)
+            self._tracker.check_in_step(kind, data)
             if not isinstance(data.get("chunk"), dict):
                 raise MessageShapeError(f"{kind!r} must carry a chunk object")
             if event.surface_op is None and event.source_event_seqs is None:
@@ -338,14 +352,20 @@ class Session:
 
     def _plant(self, seed: Iterable[SessionEvent], *, allow_open_turn: bool) -> None:
         last: SessionEvent | None = None
-        for index, event in enumerate(seed):
-            last = event
-            try:
-                self._plant_one(index, event)
-            except SessionEventError as error:
-                refused = error.__class__(f"seed event {index}: {error}")
-                refused.index = index
-                raise refused from error
+        was_collecting = gc.isenabled()
+        gc.disable()  # no cycle is made here, and walking a large log again and again takes longest
+        try:
+            for index, event in enumerate(seed):
+                last = event
+                try:
+                    self._plant_one(index, event)
+                except SessionEventError as error:
+                    refused = error.__class__(f"seed event {index}: {error}")
+                    refused.index = index
+                    raise refused from error
+        finally:
+            if was_collecting:
+                gc.enable()
         if self.open_turn is not None and not allow_open_turn:
             raise TurnEnclosureError(
                 f"the seed ends inside turn {self.open_turn}; repair it with"
@@ -361,9 +381,10 @@ class Session:
 
     def _plant_one(self, index: int, event: SessionEvent) -> None:
         event = check_planted(event, index)
+        plan = self._check(event)
         if event.type == types.END_SEED and self.open_turn is not None:
             raise TurnEnclosureError("session/end-seed inside a turn")
-        self._commit(event, self._check(event))
+        self._commit(event, plan)
 
 
 def _wall_clock_ms() -> int:

@@ -119,10 +119,10 @@ class SessionStore(Service):
             SessionStoreError: the id is taken or the session is in a store already.
         """
         self._require_free(session.id)
-        if session.event_filter is not None:
+        if session.is_attached:
             raise SessionStoreError(f"session {session.id} is in a store already")
-        session.event_filter = scope_target(None, scope_of(self.caller)).__event_filter__
-        session.attach(_Publication(self.ctx))
+        admits = scope_target(None, scope_of(self.caller)).__event_filter__
+        session.attach(_Publication(self.ctx), admits)
         entry = self._entries[session.id] = _Entry(session)
         return lambda: self._detach(entry)
 
@@ -237,10 +237,11 @@ class SessionStore(Service):
             return
         entry.is_detached = True
         del self._entries[session.id]  # an id is taken until its entry is detached
-        session.attach(None)
+        session.attach(None, session.__event_filter__)
         if entry.is_announced:
             self.ctx.emit(SESSION_DISPOSED, session, target=session)
-        session.event_filter = None
+        if not session.is_attached:  # nobody has put it into a store meanwhile
+            session.attach(None)
 
     def _header(self, ident: SessionId, meta: Mapping[str, Any]) -> SessionHeader:
         unknown = meta.keys() - _META

@@ -89,7 +89,7 @@ async def test_a_contributor_goes_with_its_plugin(root) -> None:
     def plugin(ctx: Context) -> None:
         ctx.require("bash_env").register(contributor("mine", {"DSH_MINE": "x"}))
 
-    plugin.inject = ["bash_env"]  # pyright: ignore[reportFunctionMemberAccess]
+    plugin.inject = ["bash_env"]
     fiber = await root.plugin(plugin)
     assert "DSH_MINE" in root[BashEnvRegistry].collect(NOBODY)
     await fiber.dispose()

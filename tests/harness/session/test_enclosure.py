@@ -9,12 +9,12 @@ import pytest
 from harness.errors import HarnessError
 from harness.session import (
     SESSION_VALIDATE,
+    EventTypeRegistry,
     Session,
     SessionEvent,
     TurnEnclosureError,
     is_conversational_turn,
 )
-from harness.session.event_types import EventTypeRegistry
 from harness.wire import FrozenDict
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,13 +12,14 @@ from harness.session import (
     END_SEED,
     Session,
     SessionForkError,
+    SessionStore,
     TurnEnclosureError,
     balanced_prefix,
     event_from_json,
 )
-from harness.session.fork import fork_prefix
 from harness.session.testing import LogWriter, balanced_logs
 from harness.wire import FrozenDict
+from vendor_shims.testing import kernel
 
 
 @pytest.mark.spec("03-92")
@@ -123,18 +126,28 @@ def test_every_boundary_is_accepted_exactly_outside_a_turn(log, data):
         is_open = event.type == "turn/start" or (is_open and event.type != "turn/end")
         if is_open:
             open_turns.add(event.seq)
+    boundaries = [None, *range(log.session.seq)]
+    chosen = data.draw(st.lists(st.sampled_from(boundaries), max_size=8))
+    asyncio.run(fork_all(log, chosen, open_turns))
+
+
+async def fork_all(log: LogWriter, boundaries: list[int | None], open_turns: set[int]) -> None:
     before = log.events
-    for boundary in range(log.session.seq):
-        if boundary in open_turns:
-            with pytest.raises(SessionForkError) as caught:
-                fork_prefix(log.session, boundary)
-            assert caught.value.code == "OPEN_TURN"
-            continue
-        prefix = fork_prefix(log.session, boundary)
-        assert prefix == before[: boundary + 1]
-    legal = [None, *(seq for seq in range(log.session.seq) if seq not in open_turns)]
-    child = Session.create("child", fork_prefix(log.session, data.draw(st.sampled_from(legal))))
-    again = Session.create("again", child.events[:-1])
-    assert child.derive_messages() == again.derive_messages()
-    LogWriter(child).turn()
+    async with kernel() as made:
+        made.root.plugin(SessionStore)
+        await made.settle()
+        store: SessionStore = made.root.require("sessions")
+        store.enter(log.session)
+        for boundary in boundaries:
+            if boundary in open_turns:
+                with pytest.raises(SessionForkError) as caught:
+                    store.fork(log.session, boundary)
+                assert caught.value.code == "OPEN_TURN"
+                continue
+            child = store.fork(log.session, boundary)
+            prefix = before if boundary is None else before[: boundary + 1]
+            assert child.events[:-1] == prefix
+            again = Session.create("again", prefix)
+            assert child.derive_messages() == again.derive_messages()
+            LogWriter(child).turn()
     assert log.events is before

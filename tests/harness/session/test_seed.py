@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given
 
@@ -120,6 +122,19 @@ def test_a_seed_may_end_inside_a_turn_only_when_asked_for(events):
         Session.create("s", seed=cut)
     session = Session.create("s", seed=cut, allow_open_turn=True)
     assert (session.open_turn, session.open_step) == (1, 1)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_planting_leaves_the_collector_as_it_was(events, is_on):
+    before = gc.isenabled()
+    (gc.enable if is_on else gc.disable)()
+    try:
+        Session.create("s", seed=events)
+        with pytest.raises(SessionEventError):
+            Session.create("s", seed=events[1:])
+        assert gc.isenabled() == is_on
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 @pytest.mark.spec("03-38")

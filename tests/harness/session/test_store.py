@@ -184,6 +184,23 @@ async def test_a_stale_detach_leaves_the_next_session_of_that_id_alone(live):
     assert live.disposed == []
 
 
+async def test_a_session_may_enter_again_as_it_leaves(live):
+    session = live.store.prepare("s")
+    detach = live.store.enter(session)
+    live.store.announce(session)
+    assert session.is_attached
+
+    def again(session: Session) -> None:
+        assert not session.is_attached
+        live.store.enter(session)
+
+    live.root.on(SESSION_DISPOSED, again)
+    detach()
+    assert session.is_attached
+    LogWriter(session).begin_turn()
+    assert len(live.heard) == 1
+
+
 async def test_a_detached_session_may_enter_again(live):
     session = live.store.prepare("s")
     live.store.enter(session)()

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator
 import attrs
 import pytest
 
-import harness_plugins.agent_core.plugin as agent_core
-import harness_plugins.invariants.plugin as guard
 from harness.agent import (
     REQUEST,
     STATUS,
@@ -34,6 +32,7 @@ from harness.session import (
 from harness.session.testing import LogWriter
 from harness.testing.model import ScriptedModel, calls, says
 from harness.tools import ToolRegistry, tool
+from harness_plugins import agent_core, invariants
 from vendor_shims.cordis import Context
 from vendor_shims.testing import Kernel, kernel
 
@@ -56,7 +55,7 @@ class Harness:
         return self.root.require("sessions")
 
     async def guard(self, **config: object) -> object:
-        fiber = self.root.plugin(guard, config)
+        fiber = self.root.plugin(invariants, config)
         await self.kernel.settle()
         return fiber
 
@@ -134,8 +133,8 @@ async def test_a_guard_that_comes_late_reports_an_illegal_log(harness):
     (line,) = [line for line in harness.errors() if "S7" in line]
     assert "[harness.session S7] event 2 (tool/result)" in line
     assert "invariants of harness.session" in harness.root.diagnose()
-    invariants: Invariants = harness.root.require("invariants")
-    invariants.register("harness.session", lambda _: None)
+    registry: Invariants = harness.root.require("invariants")
+    registry.register("harness.session", lambda _: None)
 
 
 async def test_a_session_with_an_illegal_history_is_vetoed(harness):
@@ -256,7 +255,7 @@ async def pending(harness) -> LogWriter:
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"messages": [create_user_message("tampered")]}, "M3"),
+        ({"messages": [create_user_message("tampered", message_id="x")]}, "M3"),
         ({"messages": []}, "M3"),
         ({"session_id": "nobody"}, "M1"),
         ({"session_id": None}, "M1"),
@@ -384,10 +383,10 @@ async def test_a_guard_that_is_off_checks_nothing(harness):
     log = LogWriter(harness.sessions.create("s"))
     broken(log)
     assert check_log(log.events) != ()
-    invariants: Invariants = harness.root.require("invariants")
+    registry: Invariants = harness.root.require("invariants")
     for package in ("harness.session", "harness.agent", "harness_plugins.agent_loop"):
         with pytest.raises(InvariantError, match="registered already"):
-            invariants.register(package, lambda _: None)
+            registry.register(package, lambda _: None)
 
 
 async def test_a_guard_that_leaves_checks_nothing_any_more(harness):
