@@ -16,10 +16,10 @@ from collections.abc import AsyncIterator, Callable
 
 import attrs
 
-from benchmarks.measure import Meter, Row
+from benchmarks.measure import CALIBRATION_MS, Meter, Row, calibrate
 from harness.wire import dumps
 
-SUITES = ("kernel", "session", "loop", "http_stream", "startup")
+SUITES = ("kernel", "session", "loop", "startup")
 QUICK = 0.1
 COLUMNS = "{:<34} {:>11} {:>11} {:>7} {:>11} {:<4} {}"
 
@@ -37,6 +37,11 @@ def main() -> None:
         parser.error(f"no such suite: {', '.join(unknown)}; there are {', '.join(there)}")
     meter = Meter(scale=QUICK if options.quick else 1.0)
     found: list[tuple[str, Row]] = []
+    here_ms = min(calibrate() for _ in range(9))
+    print(
+        f"calibration: {here_ms:.2f} ms here, {CALIBRATION_MS} ms on the reference machine,"
+        f" so that CPU times are scaled by {CALIBRATION_MS / here_ms:.2f}"
+    )
     print(COLUMNS.format("scenario", "ours", "floor", "ratio", "budget", "unit", "").rstrip())
     for name in options.suites or there:
         rows = importlib.import_module(f"benchmarks.{name}").rows

@@ -16,9 +16,11 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
+import httpx
 import orjson
 
-from benchmarks.http_stream import collect, tick
+from benchmarks.http_stream import Script, collect, served, tick, turn
+from benchmarks.http_stream import composed as composed_for_http
 from benchmarks.http_stream import rows as http_rows
 from benchmarks.measure import Budget, Meter, Row, row
 from harness.agent import Agent, AgentHandle, AgentOptions, CreateAgentOptions
@@ -67,6 +69,7 @@ async def rows(meter: Meter) -> AsyncIterator[Row]:
             yield await tools(meter, root, "tools100_durable", None)
     async for one in http_rows(meter):
         yield one
+    yield await agents_http(meter)
 
 
 async def text(meter: Meter, root: Context, name: str, budget: Budget | None) -> Row:
@@ -126,6 +129,26 @@ async def agents(meter: Meter, root: Context, full: int) -> Row:
 
     budget = AGENTS_BUDGETS[full] if count == full else None
     return await in_ms(meter, f"agents{count}", ours, floor, budget, repeat=3)
+
+
+async def agents_http(meter: Meter) -> Row:
+    """Run a hundred conversations at once over HTTP, each with its own connection."""
+    count = meter.count(N_AGENTS[0])
+    model = f"tools-{N_STEPS - 1}"
+    limits = httpx.Limits(max_connections=count, max_keepalive_connections=count)
+    with served() as base_url:
+        async with httpx.AsyncClient(timeout=120, limits=limits) as client:
+            script = Script(client, f"{base_url}/chat/completions")
+            async with composed_for_http(base_url) as root:
+                root.tools.register(tick)
+
+                async def ours() -> None:
+                    await asyncio.gather(*[turn(root, model) for _ in range(count)])
+
+                async def floor() -> None:
+                    await asyncio.gather(*[script.tools(model) for _ in range(count)])
+
+                return await in_ms(meter, f"agents{count}_http", ours, floor, None, repeat=3)
 
 
 async def creating(meter: Meter, root: Context) -> Row:

@@ -89,14 +89,29 @@ class Acts:
 
         return update()
 
-    def _delete(self, _: Context, act: Act) -> None:
+    def _delete(self, _: Context, act: Act) -> Awaited:
         plugin = self.plugins[act.plugin % len(self.plugins)]
-        record = self.root.registry.get(plugin)
-        fibers = [] if record is None else list(record.fibers)
-        for fiber in fibers:
-            self.books.gone(fiber)
-        self.books.note(f"delete {[name_of(fiber) for fiber in fibers]}")
-        self.root.registry.delete(plugin)
+        registry = self.root.registry
+
+        def book() -> None:
+            record = registry.get(plugin)
+            fibers = [] if record is None else list(record.fibers)
+            for fiber in fibers:
+                self.books.gone(fiber)
+            self.books.note(f"delete {[name_of(fiber) for fiber in fibers]}")
+
+        async def unload() -> None:
+            book()
+            await registry.unload(plugin)
+
+        if act.awaits:
+            return unload()
+        book()
+        registry.delete(plugin)
+        return None
+
+    def _settle(self, ctx: Context, act: Act) -> Awaited:
+        return ctx.settle(timeout=2.0 if act.is_bad else None)
 
     def _provide(self, ctx: Context, act: Act) -> None:
         service = SERVICES[act.service % len(SERVICES)]

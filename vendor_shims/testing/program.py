@@ -31,6 +31,7 @@ Kind = Literal[
     "effect",
     "undo",
     "spawn",
+    "settle",
 ]
 """What an act does; see the methods of the same names in the world that runs it."""
 

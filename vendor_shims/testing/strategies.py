@@ -56,6 +56,7 @@ EVERYWHERE: tuple[Kind, ...] = (
     "undo",
     "spawn",
     "delete",
+    "settle",
 )
 IN_SETUPS: tuple[Kind, ...] = ("provide", "provide", "effect", "effect", "listen", *EVERYWHERE)
 OFTEN: tuple[Kind, ...] = ("mount", "mount", "mount", "provide", "provide")
