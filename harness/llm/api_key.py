@@ -13,8 +13,7 @@ def assert_usable_api_key(value: str | None, reference: str) -> str:
     key = (value or "").strip()
     if not key:
         raise LlmError(
-            f"no API key: set {reference} in the environment or store it with "
-            f"`dsh auth set {reference}`",
+            f"no API key: set {reference} in the environment or in a `.env` file",
             "MISSING_CREDENTIAL",
         )
     if any(not "!" <= char <= "~" for char in key):

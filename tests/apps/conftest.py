@@ -125,6 +125,11 @@ class Dsh:
         """Let DeepSeek be a scripted server."""
         self.environment |= {"DEEPSEEK_BASE_URL": server.base_url, "DEEPSEEK_API_KEY": "test-key"}
 
+    def forget_coverage(self) -> None:
+        """Measure nothing, where the limits of the test would spoil the measurement's file."""
+        for name in [name for name in self.environment if name.startswith("COVERAGE_")]:
+            del self.environment[name]
+
     async def __call__(
         self, *arguments: str, stdin: bytes | None = None, **options: Any
     ) -> Finished:

@@ -126,7 +126,6 @@ async def test_a_blank_task_is_none(dsh, task):
     assert not dsh.home.exists()
 
 
-@pytest.mark.spec("09-C011")
 async def test_headless_is_another_word_for_run(dsh):
     one = await dsh("run", "--offline", "hello")
     other = await dsh("headless", "--offline", "hello")

@@ -59,7 +59,6 @@ async def test_it_answers_the_same_again(dsh):
     assert shape(one.lines) == shape(other.lines)
 
 
-@pytest.mark.spec("09-C190")
 async def test_the_home_is_made_for_the_user_alone(dsh):
     assert not dsh.home.exists()
     assert (await dsh("run", "--offline", "hello")).code == 0

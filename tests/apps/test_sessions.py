@@ -66,7 +66,6 @@ async def test_a_beginning_of_an_id_must_be_unique(dsh):
     assert "2 sessions begin with" in done.stderr
 
 
-@pytest.mark.spec("09-C074")
 async def test_another_directory_is_refused(dsh, tmp_path, server):
     session_id = await first_run(dsh)
     other = (tmp_path / "other").resolve()

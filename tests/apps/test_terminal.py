@@ -111,7 +111,6 @@ async def test_a_failure_comes_behind_the_text(on_terminal, server):
     assert "to go on: dsh run --resume session-" in screen.screen
 
 
-@pytest.mark.spec("09-C102")
 async def test_ctrl_c_stops_the_turn(dsh, on_terminal, server):
     server.enqueue(text_reply("the answer begins").ending_with("stall", after_parts=3))
     async with on_terminal("run", "question") as screen:

@@ -127,7 +127,6 @@ async def test_an_env_file_may_not_decide_about_the_harness(dsh):
     assert f"{dsh.cwd}/.env:2" in done.stderr
 
 
-@pytest.mark.spec("09-C039")
 async def test_keys_come_from_the_nearest_place(dsh):
     async with MockServer(*[text_reply("ok")] * 9) as server:
 
@@ -242,6 +241,7 @@ async def test_storage_that_does_not_come_up_stops_the_boot(dsh):
 
 
 async def test_a_full_disk_before_the_first_event_is_reported(dsh):
+    dsh.forget_coverage()
     done = await dsh("run", "--json", "--offline", "hello", preexec_fn=lambda: _limit(100))
     assert (done.code, done.code_line) == (3, "STORAGE_FULL")
     assert ".jsonl" in done.stderr
@@ -250,6 +250,7 @@ async def test_a_full_disk_before_the_first_event_is_reported(dsh):
 
 async def test_a_disk_that_fills_up_meanwhile_does_not_cost_the_answer(dsh, server, check_grammar):
     dsh.use(server)
+    dsh.forget_coverage()
     command = {"command": "head -c 30000 /dev/zero | tr '\\0' x", "description": "Fill the log"}
     for _ in range(2):
         server.enqueue(tool_call_reply("bash", command), text_reply("the answer"))

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 
 class Cause(NamedTuple):
@@ -44,11 +44,13 @@ class Interruption:
     whatever it does, also while it waits for a reader of its output.
     """
 
-    def __init__(self) -> None:
-        """Begin undisturbed."""
+    def __init__(self, leave_early: Callable[[Cause], NoReturn]) -> None:
+        """Begin undisturbed; `leave_early(cause)` ends a process that has begun nothing yet."""
         self.cause: Cause | None = None
+        self._leave_early = leave_early
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: Callable[[Cause], object] | None = None
-        self._n_signals = 0
+        self._has_heard = False
 
     def request(self, cause: Cause) -> None:
         """Ask for the end; later requests change nothing."""
@@ -69,21 +71,22 @@ class Interruption:
             self._stop = None
 
     @contextmanager
-    def listening(self, time_left_s: float | None) -> Generator[None]:
-        """Turn signals and the end of the time into requests; signals that are ignored stay so."""
-        loop = asyncio.get_running_loop()
-
-        def received(number: int, _frame: FrameType | None) -> None:
-            # Runs between two instructions of the main thread, also during a blocking call.
-            self._n_signals += 1
-            if self._n_signals > 1:
-                os._exit(SIGNALS[signal.Signals(number)].exit_code)
-            loop.call_soon_threadsafe(self.request, SIGNALS[signal.Signals(number)])
-
+    def hearing_signals(self) -> Generator[None]:
+        """Answer signals in the block; those that were ignored before stay ignored."""
         before = {number: signal.getsignal(number) for number in SIGNALS}
         for number, handler in before.items():
             if handler is not signal.SIG_IGN:
-                signal.signal(number, received)
+                signal.signal(number, self._heard)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    @contextmanager
+    def in_loop(self, time_left_s: float | None) -> Generator[None]:
+        """Turn the first signal, or the end of the time, into a request to this loop."""
+        self._loop = loop = asyncio.get_running_loop()
         timer = None
         if time_left_s is not None:
             timer = loop.call_later(max(0.0, time_left_s), self.request, TIMEOUT)
@@ -92,5 +95,13 @@ class Interruption:
         finally:
             if timer is not None:
                 timer.cancel()
-            for number, handler in before.items():
-                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    def _heard(self, number: int, _frame: FrameType | None) -> None:
+        # Runs between two instructions of the main thread, also during a blocking call.
+        cause = SIGNALS[signal.Signals(number)]
+        if self._has_heard or (self._loop is not None and self._loop.is_closed()):
+            os._exit(cause.exit_code)
+        self._has_heard = True
+        if self._loop is None:
+            self._leave_early(cause)
+        self._loop.call_soon_threadsafe(self.request, cause)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from typing import NoReturn
 
 from harness.tools import ToolRegistry
 from harness_plugins.launcher.command_line import CommandLine
@@ -11,9 +12,11 @@ from harness_plugins.launcher.composition import Composition
 from harness_plugins.launcher.descriptors import STDIN, STDOUT, complain_on_stderr, is_terminal
 from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.events_surface import EventsSurface
-from harness_plugins.launcher.interruption import READER_GONE, Interruption
+from harness_plugins.launcher.failures import interruption_complaint
+from harness_plugins.launcher.interruption import READER_GONE, Cause, Interruption
 from harness_plugins.launcher.jsonl_surface import JsonlSurface
 from harness_plugins.launcher.leaving import leave
+from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.output import Output
 from harness_plugins.launcher.plain_surface import PlainSurface
 from harness_plugins.launcher.reporting import give_up, report, wants_details
@@ -37,24 +40,25 @@ def run_command(line: CommandLine) -> int:
     """
     options = line.options
     deadline = None if options.timeout_s is None else time.monotonic() + options.timeout_s
-    from_stdin = line.reads_stdin or not is_terminal(STDIN)
-    task = read_task(line.words, from_stdin=from_stdin, deadline=deadline)
-    if not task:
-        raise _no_task(line)
-    shows_text = not (options.json or options.events)
-    plan = make_plan(task, options, has_audience=shows_text and is_terminal(STDOUT))
-    return asyncio.run(_run(plan, deadline))
+    stop = Interruption(lambda cause: _leave_early(cause, options))
+    with stop.hearing_signals():
+        from_stdin = line.reads_stdin or not is_terminal(STDIN)
+        task = read_task(line.words, from_stdin=from_stdin, deadline=deadline)
+        if not task:
+            raise _no_task(line)
+        shows_text = not (options.json or options.events)
+        plan = make_plan(task, options, has_audience=shows_text and is_terminal(STDOUT))
+        return asyncio.run(_run(plan, stop, deadline))
 
 
-async def _run(plan: RunPlan, deadline: float | None) -> int:
-    stop = Interruption()
+async def _run(plan: RunPlan, stop: Interruption, deadline: float | None) -> int:
     output = Output(lambda _: stop.request(READER_GONE))
     with_details = wants_details(is_debug=plan.options.debug)
     root = Context()
     if with_details:
         root.logger.exporter(ConsoleExporter(levels={"default": DEBUG}), replay=True)
     exit_code = 1
-    with stop.listening(None if deadline is None else deadline - time.monotonic()):
+    with stop.in_loop(None if deadline is None else deadline - time.monotonic()):
         try:
             run = Run(root, plan, output=output, stop=stop)
             started = await run.start(_composition(plan, with_details=with_details))
@@ -74,6 +78,13 @@ async def _run(plan: RunPlan, deadline: float | None) -> int:
         if stop.cause is not None:
             leave(exit_code)
     return exit_code
+
+
+def _leave_early(cause: Cause, options: Options) -> NoReturn:
+    """End a run that was stopped before it had begun, so that nothing must be undone."""
+    complaint = interruption_complaint(cause)
+    error = CommandError(complaint)
+    leave(give_up(complaint, error, is_json=options.json, with_details=False))
 
 
 def _composition(plan: RunPlan, *, with_details: bool) -> Composition:

@@ -26,10 +26,10 @@ _EXAMPLES = (
 )
 _ADD_A_MODEL = (
     "To talk to a real model, do one of these:\n"
-    "- store a key: `dsh auth set DEEPSEEK_API_KEY`\n"
     "- set `DEEPSEEK_API_KEY` in the environment\n"
-    "- enter a key in the settings of the web client (`dsh web`)\n"
-    "- use a local model server: `dsh models detect`, or `make run BASE_URL=http://…`"
+    "- put `DEEPSEEK_API_KEY=…` into `.env` here, or into `~/.dsh/.env` for every directory\n"
+    "- name another server and its key: `--base-url https://…` with `OPENAI_API_KEY`\n"
+    "- use a local model server, without a key: `--base-url http://127.0.0.1:8080/v1`"
 )
 
 

@@ -61,10 +61,11 @@ async def test_a_stream_need_not_be_closable(world) -> None:
     assert texts_of(agent, "assistant/message") == ["x"]
 
 
-async def test_a_stream_that_does_not_close_is_left_behind(world) -> None:
+async def test_a_complete_stream_that_does_not_close_can_be_cancelled(world) -> None:
     async def stream() -> AsyncIterator[object]:
         try:
             yield BlockStart(0, "text")
+            yield TextDelta(0, "Well")
             yield Finish(FinishReason.STOP)
         finally:
             await anyio.sleep_forever()
@@ -74,8 +75,36 @@ async def test_a_stream_that_does_not_close_is_left_behind(world) -> None:
     world.send(agent)
     await world.rest()
     assert agent.status is AgentStatus.RUNNING
+    agent.cancel()
+    await agent.when_idle()
+    # The answer was complete, so it is kept as one.
+    (message,) = events_of(agent, "assistant/message")
+    assert "interrupted" not in message.data
+    assert reasons_of(agent) == [{"kind": "aborted", "reason": {"kind": "user"}}]
+
+
+async def test_a_cancelled_stream_that_does_not_close_is_left_behind(world) -> None:
+    async def stream() -> AsyncIterator[object]:
+        try:
+            yield BlockStart(0, "text")
+            yield TextDelta(0, "Well")
+            yield TextDelta(0, "never seen")
+        finally:
+            await anyio.sleep_forever()
+
+    def cancel(_session, event) -> None:
+        if event.type == "assistant/chunk" and event.data["chunk"]["type"] == "text-delta":
+            agent.cancel()
+
+    world.root.on(STREAM, lambda _options, _following: stream())
+    world.root.on(SESSION_EVENT, cancel)
+    agent = await world.agent()
+    world.send(agent)
+    await world.rest()
+    assert agent.status is AgentStatus.RUNNING
     await world.clock.advance(10)
-    assert reasons_of(agent) == [{"kind": "completed"}]
+    assert agent.status is AgentStatus.IDLE
+    assert texts_of(agent, "assistant/message") == ["Well"]
 
 
 async def test_a_cancel_while_a_step_is_prepared_begins_none(world) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import attrs
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -77,7 +78,7 @@ from harness.session import (
 )
 from harness.tools import EXECUTE, POST_EXECUTE, PRE_EXECUTE, Deny, ToolExecution
 from harness.wire import dumps_text
-from harness_plugins.agent_loop import AgentLoop
+from harness_plugins.agent_loop import AgentLoop, ReactLoopAgent
 from vendor_shims.cordis import Context
 from vendor_shims.timer import VirtualClock, come_to_rest
 
@@ -237,7 +238,7 @@ class ScriptedWorld:
     def _adapter(self, ctx: Context) -> None:
         ctx.require("llm").register_adapter(["points"], ScriptedAdapter(self))
 
-    _adapter.inject = ("llm",)  # pyright: ignore[reportFunctionMemberAccess]
+    _adapter.inject = ("llm",)
 
     async def create(self) -> None:
         options = attrs.evolve(OPTIONS, provider="points")
@@ -367,6 +368,7 @@ class ScriptedWorld:
                 agent.inbox.remove(entry.message.id)
         else:
             assert what == "dispose"
+            assert self.handle is not None
             self.handle.dispose_soon()
 
 
@@ -567,6 +569,7 @@ class Interleavings(RuleBasedStateMachine):
         async def dispose(handle: AgentHandle) -> None:
             await handle.dispose()
 
+        assert self.scripted.handle is not None
         self.spawn(dispose(self.scripted.handle))
 
     @precondition(lambda self: self.scripted.agent.status is AgentStatus.DISPOSED)
@@ -609,6 +612,7 @@ class Interleavings(RuleBasedStateMachine):
         if agent.status is AgentStatus.RUNNING:
             assert drivers
         elif agent.status is AgentStatus.IDLE and agent.session.open_turn is not None:
+            assert isinstance(agent, ReactLoopAgent)
             assert agent.maintenance is not None
 
     def teardown(self) -> None:
@@ -689,4 +693,6 @@ class Interleavings(RuleBasedStateMachine):
             assert interrupted_turn_closers(whole) == []
 
 
-TestInterleavings = Interleavings.TestCase
+TestInterleavings = pytest.mark.spec("03-P1", "03-P2", "03-P6", "03-P21", "03-P22", "03-P23")(
+    Interleavings.TestCase
+)

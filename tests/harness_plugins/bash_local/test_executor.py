@@ -109,7 +109,7 @@ async def test_limits_are_clamped(root) -> None:
         {"surprise": 1},
     ],
 )
-@pytest.mark.spec("07-09")
+@pytest.mark.spec("07-9")
 async def test_settings_that_make_no_sense_fail_at_load(root, config) -> None:
     with pytest.raises(ValidationError):
         await root.plugin(BashLocal, config)
