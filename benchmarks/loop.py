@@ -367,7 +367,6 @@ async def in_ms(
     await ours()
     await floor()
     for _ in range(repeat):
-        gc.collect()
         ours_ms.append(await meter.sample(lambda _: ours()) / 1e3)
         floor_ms.append(await meter.sample(lambda _: floor()) / 1e3)
     return row(name, "ms", ours_ms, floor_ms, budget=budget)

@@ -44,7 +44,7 @@ from harness.llm import (
 )
 from harness.session import SESSION_EVENT
 from harness.testing.model import DEFAULT_USAGE, calls, fails, says
-from harness.tools import PRE_EXECUTE, Deny, ToolExecution
+from harness.tools import EXECUTE, PRE_EXECUTE, Deny, ToolExecution
 from vendor_shims.cordis import Next
 
 CUT: list[StreamChunk] = [
@@ -133,11 +133,8 @@ class StepResultCases(LoopStage):
     async def test_a_call_put_back_into_a_cut_answer_is_answered_not_run(self, world: World):
         ran: list[str] = []
 
-        async def body(_args: object, _execution: ToolExecution) -> str:
-            ran.append("body")
-            return "ran"
-
-        world.tool("echo", body)
+        world.tool("echo")
+        world.root.on(EXECUTE, lambda _, following: ran.append("body") or following())
         call = ToolCallBlock("back", "echo", "{}")
         world.root.on(STEP_RESULT, _with_content(TextBlock("So far"), call))
         agent = await world.agent(CUT)

@@ -139,7 +139,7 @@ class ContinuationCases(LoopStage):
 
         world.tool("final", _concluding)
         world.tool("last", last)
-        world.root.on(TURN_CONTINUATION, _listed(asked))
+        world.root.on(TURN_CONTINUATION, lambda _, following: asked.append(1) or following())
         world.root.on(TURN_STOPPING, lambda stopping: stops.append(stopping) and None)
         agent = await world.agent(calls_all([("a", "final", {}), ("b", "last", {})]))
         await world.turn(agent)
@@ -193,14 +193,6 @@ class ContinuationCases(LoopStage):
         agent = await world.agent(calls("final", {}), says("On."))
         await world.turn(agent)
         assert types_of(agent).count("step/start") == 2
-
-
-def _listed(asked: list[object]) -> Any:
-    async def ask(ended: StepEnded, following: Next[Any]) -> Any:
-        asked.append(ended)
-        return await following()
-
-    return ask
 
 
 async def _stopping(_ended: StepEnded, _following: Next[Any]) -> Any:

@@ -3,12 +3,12 @@
 # ruff: noqa: ANN401, D102  # a name is the description; a listener decides what its case is about
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 
-from harness.agent.agent import Agent, AgentHandle
+from harness.agent.agent import Agent
 from harness.agent.contract.stage import LoopStage
 from harness.agent.contract.world import World, reasons_of, texts_of, types_of
 from harness.agent.errors import (
@@ -18,11 +18,11 @@ from harness.agent.errors import (
     SetupAbortedError,
 )
 from harness.agent.events import CREATED, SESSION_START
+from harness.agent.registry import AgentFactory
 from harness.agent.types import (
     AgentOptions,
     AgentStatus,
     CreateAgentOptions,
-    ResumeAgentOptions,
     SessionMeta,
 )
 from harness.errors import HarnessError
@@ -43,18 +43,6 @@ class _Commit:
         self._news.append("commit")
 
 
-class _NoFactory:
-    """Stand where a factory stands."""
-
-    async def create(self, options: CreateAgentOptions, *, owner: Context) -> AgentHandle:
-        """See `AgentFactory`."""
-        raise NotImplementedError
-
-    async def resume(self, options: ResumeAgentOptions, *, owner: Context) -> AgentHandle:
-        """See `AgentFactory`."""
-        raise NotImplementedError
-
-
 class CreationCases(LoopStage):
     """Hold the order of a creation, and that a failed one leaves nothing."""
 
@@ -71,11 +59,11 @@ class CreationCases(LoopStage):
     async def test_a_registry_takes_one_factory_at_a_time(self, world: World):
         loop = await world.mount()
         with pytest.raises(FactoryConflictError, match="unload it first"):
-            world.agents.set_factory(_NoFactory())
+            world.agents.set_factory(cast("AgentFactory", object()))
         await loop.dispose()
-        other = world.agents.set_factory(_NoFactory())
+        other = world.agents.set_factory(cast("AgentFactory", object()))
         with pytest.raises(FactoryConflictError):
-            world.agents.set_factory(_NoFactory())
+            world.agents.set_factory(cast("AgentFactory", object()))
         other()
         await world.mount()
         await world.agent()
@@ -208,7 +196,6 @@ class CreationCases(LoopStage):
 
         async def setup(_: Context) -> None:
             await owner.dispose()
-            await anyio.sleep_forever()
 
         with pytest.raises(SetupAbortedError, match="owner was disposed during setup"):
             await world.agents.as_caller(owner.ctx).create(CreateAgentOptions(setup=setup))
@@ -222,7 +209,6 @@ class CreationCases(LoopStage):
 
         async def setup(_: Context) -> None:
             await loop.dispose()
-            await anyio.sleep_forever()
 
         with pytest.raises(LoopInactiveError, match="not active"):
             await world.agent(setup=setup)

@@ -13,6 +13,7 @@ from harness.agent.contract.shapes import (
     ONE_STEP,
     PLUGIN,
     answering,
+    hang,
 )
 from harness.agent.contract.stage import LoopStage
 from harness.agent.contract.world import (
@@ -64,10 +65,9 @@ class DisposalCases(LoopStage):
     async def test_in_the_middle_of_a_tool(self, world: World):
         async def slow(_args: object, _execution: ToolExecution) -> str:
             try:
-                await anyio.sleep_forever()
+                return await hang()
             finally:
                 ended.append("body")
-            return "never"
 
         ended: list[str] = []
         world.tool("slow", slow)
@@ -132,8 +132,7 @@ class DisposalCases(LoopStage):
 
     async def test_a_tool_that_unloads_the_owner_does_not_wait_for_itself(self, world: World):
         async def unload(_args: object, _execution: ToolExecution) -> str:
-            await owner.dispose()
-            return "never"
+            return str(await owner.dispose())
 
         world.tool("unload", unload)
         await world.mount()
@@ -151,8 +150,7 @@ class DisposalCases(LoopStage):
     async def test_a_tool_that_unloads_the_loop_does_not_wait_for_itself(self, world: World):
         async def unload(_args: object, _execution: ToolExecution) -> str:
             assert world.loop is not None
-            await world.loop.dispose()
-            return "never"
+            return str(await world.loop.dispose())
 
         world.tool("unload", unload)
         handle = await world.handle(calls("unload", {}))
@@ -187,8 +185,7 @@ class DisposalCases(LoopStage):
     @pytest.mark.parametrize("safe", [False, True])
     async def test_by_the_host_in_the_middle_of_a_tool(self, world: World, *, safe: bool):
         async def slow(_args: object, _execution: ToolExecution) -> str:
-            await anyio.sleep_forever()
-            return "never"
+            return await hang()
 
         world.tool("slow", slow, is_concurrency_safe=answering(answer=safe))
         agent = await world.agent(calls("slow", {}))

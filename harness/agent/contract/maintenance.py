@@ -192,13 +192,11 @@ class MaintenanceCases(LoopStage):
         async def twice(_signal: AbortSignal) -> None:
             async with agent.maintenance_turn("one"):
                 with pytest.raises(AgentBusyError):
-                    async with agent.maintenance_turn("two"):
-                        pass
+                    await agent.maintenance_turn("two").__aenter__()
 
         agent = await world.agent()
         with pytest.raises(AgentBusyError, match="run_maintenance"):
-            async with agent.maintenance_turn("none"):
-                pass
+            await agent.maintenance_turn("none").__aenter__()
         await agent.run_maintenance(twice)
 
     async def test_a_maintenance_turn_that_cannot_end_closes_the_agent(self, world: World):

@@ -102,12 +102,8 @@ class PromptCases(LoopStage):
             heard.append("first")
             return Allow()
 
-        async def second(_submitted: PromptSubmitted, following: Next[Any]) -> Any:
-            heard.append("second")
-            return await following()
-
         world.root.on(PROMPT_SUBMIT, first)
-        world.root.on(PROMPT_SUBMIT, second)
+        world.root.on(PROMPT_SUBMIT, lambda _, following: heard.append("second") or following())
         agent = await world.agent(says("Hello."))
         await world.turn(agent)
         assert heard == ["first"]

@@ -14,6 +14,7 @@ from harness.agent.contract.shapes import (
     CLOSED,
     ONE_STEP,
     USER,
+    hang,
 )
 from harness.agent.contract.stage import LoopStage
 from harness.agent.contract.world import (
@@ -106,7 +107,7 @@ class RaceCases(LoopStage):
 
     async def test_r5_a_prompt_that_is_being_assembled_is_given_up(self, world: World):
         async def wait(*_: object) -> Any:
-            await anyio.sleep_forever()
+            return await hang()
 
         world.root.on(ASSEMBLE, wait)
         agent = await _cancelled(world)
@@ -121,7 +122,7 @@ class RaceCases(LoopStage):
 
     async def test_r7_a_request_that_is_being_made_is_not_sent(self, world: World):
         async def wait(_pending: object, _following: object) -> Any:
-            await anyio.sleep_forever()
+            return await hang()
 
         world.root.on(REQUEST, wait)
         agent = await _cancelled(world)
@@ -131,7 +132,7 @@ class RaceCases(LoopStage):
 
     async def test_r7_a_call_that_is_being_prepared_is_not_sent(self, world: World):
         async def wait(*_: object) -> Any:
-            await anyio.sleep_forever()
+            return await hang()
 
         world.model.resolve_model = wait  # pyright: ignore[reportAttributeAccessIssue] - slow facts
         agent = await _cancelled(world)
@@ -164,7 +165,6 @@ class RaceCases(LoopStage):
                 await anyio.sleep_forever()
             except BaseException:  # noqa: BLE001 - the wrong thing to do, on purpose
                 closed.append("swallowed")
-            yield TextDelta(0, " and more")
             yield Finish(FinishReason.STOP)
 
         closed: list[str] = []
@@ -212,7 +212,7 @@ class RaceCases(LoopStage):
     @pytest.mark.spec("04-C8")
     async def test_r11_a_retry_sleep_is_cut_short(self, world: World):
         async def wait(_failed: object, _following: object) -> Any:
-            await anyio.sleep_forever()
+            return await hang()
 
         world.root.on(REQUEST_ERROR, wait)
         agent = await _cancelled(world, fails("SERVER"))
@@ -235,7 +235,7 @@ class RaceCases(LoopStage):
     @pytest.mark.parametrize("visible", [False, True])
     async def test_r13_an_answer_under_review_is_interrupted(self, world: World, *, visible: bool):
         async def wait(_answered: object, _following: object) -> Any:
-            await anyio.sleep_forever()
+            return await hang()
 
         world.tool("echo")
         world.root.on(STEP_RESULT, wait)
@@ -260,7 +260,7 @@ class RaceCases(LoopStage):
     @pytest.mark.parametrize("event", [TURN_CONTINUATION, TURN_STOPPING])
     async def test_r21_r22_a_turn_about_to_stop_is_aborted(self, world: World, event: Any):
         async def wait(*_: object) -> Any:
-            await anyio.sleep_forever()
+            return await hang()
 
         world.root.on(event, wait)
         agent = await _cancelled(world, says("Bye."))

@@ -4,12 +4,12 @@
 
 from typing import Any
 
-import anyio
 import attrs
 import pytest
 
 from harness.agent.agent import Agent
 from harness.agent.consumed import fold_consumed_work
+from harness.agent.contract.shapes import hang
 from harness.agent.contract.stage import LoopStage, another_world
 from harness.agent.contract.world import (
     MountLoop,
@@ -234,8 +234,7 @@ async def _crash_with_queue(world: World) -> tuple[MemoryStorage, SessionId]:
     async def queue(_args: object, _execution: ToolExecution) -> str:
         agent.send("queued")
         agent.steer("steered")
-        await anyio.sleep_forever()
-        return "never"
+        return await hang()
 
     storage, crashed = MemoryStorage(), MemoryStorage()
     await world.persist(storage)

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+
 from harness.agent.decisions import ContextItem
 from harness.llm import create_user_message
 from harness.session import Replace, Session
@@ -44,3 +46,8 @@ def replace_all(session: Session, text: str) -> None:
 def answering(*, answer: bool) -> Callable[[object], bool]:
     """Return a classifier that says the same of all arguments."""
     return lambda _args: answer
+
+
+async def hang() -> Any:  # noqa: ANN401 - whatever the caller would return
+    """Wait until somebody cancels it; stands where a value would be returned."""
+    return await anyio.sleep_forever()

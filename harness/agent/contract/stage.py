@@ -11,12 +11,7 @@ from vendor_shims.timer import VirtualClock
 
 
 class LoopStage:
-    """Say how the loop under test is mounted; a subclass overrides the fixture."""
-
-    @pytest.fixture
-    def mount_loop(self) -> MountLoop:
-        """Return a function that mounts the loop on a context, with options."""
-        raise NotImplementedError
+    """Give tests a world with the loop that the fixture `mount_loop` of a subclass mounts."""
 
     @pytest.fixture
     async def world(self, mount_loop: MountLoop) -> AsyncGenerator[World]:
@@ -29,11 +24,8 @@ class LoopStage:
 async def another_world(mount_loop: MountLoop) -> AsyncGenerator[World]:
     """Run one more process, for tests of what outlives one."""
     clock = VirtualClock()
-    world = World(Context(clock=clock), clock, mount_loop)
-    await world.prepare()
-    try:
+    async with Context(clock=clock) as root:
+        world = World(root, clock, mount_loop)
+        await world.prepare()
         yield world
-    except BaseException:
-        await world.root.close()
-        raise
-    await world.finish()
+        await world.finish()

@@ -15,6 +15,7 @@ from harness.agent.contract.shapes import (
     CLOSED,
     USER,
     answering,
+    hang,
     note,
 )
 from harness.agent.contract.stage import LoopStage
@@ -94,8 +95,7 @@ class ToolRaceCases(LoopStage):
             if args["n"] < 2:
                 execution.defer_context(note(f"of {args['n']}").message)
                 return "quick"
-            await anyio.sleep_forever()
-            return "never"
+            return await hang()
 
         world.tool("work", body, is_concurrency_safe=answering(answer=True))
         world.tool("last")
@@ -110,7 +110,7 @@ class ToolRaceCases(LoopStage):
     @pytest.mark.spec("04-C13")
     async def test_r18_listeners_behind_the_body_are_cut_short(self, world: World):
         async def wait(_execution: ToolExecution, _result: object, _following: object) -> Any:
-            await anyio.sleep_forever()
+            return await hang()
 
         world.tool("echo")
         world.root.on(POST_EXECUTE, wait)

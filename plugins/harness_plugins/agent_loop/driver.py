@@ -90,9 +90,13 @@ class Driver:
         ctx = agent.loop_ctx
         if not ctx.events.has_listeners(SESSION_FLUSH, agent.session):
             return
+        error: Exception | None
         try:
-            flushed = agent.sessions.flush(agent.session)
-            if not await finish(ctx, flushed, timeout_s=timeout_s):
-                raise TimeoutError(f"the session was not durable after {timeout_s} s")
-        except Exception as error:  # noqa: BLE001 - a turn is over; its log stays with the backend
+            flushing = agent.sessions.flush(agent.session)
+            is_flushed = await finish(ctx, flushing, timeout_s=timeout_s)
+            late = TimeoutError(f"the session was not durable after {timeout_s} s")
+            error = None if is_flushed else late
+        except Exception as failure:  # noqa: BLE001 - a turn is over; its log stays with the backend
+            error = failure
+        if error is not None:
             agent.report(error, where="flush")
