@@ -117,7 +117,7 @@ def _try_fast(value: object, default: _Default | None, option: int) -> bytes | N
         data = orjson.dumps(value, _splice if default is None else _splice_or(default), option)
     except orjson.JSONEncodeError:
         return None
-    if b"null" not in data and b"-0.0" not in data:
+    if data.find(b"null") < 0 and data.find(b"-0.0") < 0:
         return data
     return data if _is_exact(value, default) else None
 
@@ -149,6 +149,7 @@ def _is_exact(value: object, default: _Default | None) -> bool:
             pending.extend(cast("dict[str, object]", item).values())
         elif isinstance(item, list | tuple):
             pending.extend(cast("list[object]", item))
-        elif default is not None:
+        else:
+            assert default is not None, "the encoder takes no other object without one"
             pending.append(default(item))
     return True

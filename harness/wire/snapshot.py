@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
+from math import copysign, isfinite
 from typing import Any, cast
 
 import attrs
@@ -13,6 +13,7 @@ from harness.wire.frozen import MAX_PLAIN_DEPTH, DeepTuple, FrozenDict, Json
 from harness.wire.text import has_lone_surrogate
 
 MAX_SAFE_INTEGER = 2**53 - 1
+_FAST_DEPTH = 100
 _MAX_SHOWN_STEPS = 20
 
 
@@ -44,11 +45,52 @@ def snapshot_json(value: Json, *, allow_surrogates: bool = True) -> Json:
         NotJsonError: the value holds anything else, contains itself, or (unless
             `allow_surrogates`) holds text that has no UTF-8 form.
     """
-    return _Copier(allow_surrogates=allow_surrogates).copy(value)
+    try:
+        return _plain(value, _FAST_DEPTH, allow_surrogates=allow_surrogates)
+    except (_NotPlainError, RuntimeError):  # reading what was read so far has no side effects
+        return _Copier(allow_surrogates=allow_surrogates).copy(value)
+
+
+class _NotPlainError(Exception):
+    """Says that a value is no ordinary one: deep, refused, or of a type of its own."""
+
+
+def _plain(value: Json, n_levels: int, *, allow_surrogates: bool) -> Json:
+    """Copy what nearly every value is made of, at a third of what the exact way costs.
+
+    Raises:
+        _NotPlainError: the value may be refused, or is deeper than `n_levels`.
+    """
+    kind = cast("type[object]", type(value))
+    if kind is str:
+        if not allow_surrogates and has_lone_surrogate(value):
+            raise _NotPlainError
+        return value
+    if value is None or kind is bool:
+        return value
+    if kind is int and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+        return value
+    if kind is float and isfinite(value) and (value or copysign(1, value) > 0):
+        return value
+    if n_levels == 0:
+        raise _NotPlainError
+    if kind is FrozenDict or kind is dict:
+        copied: dict[str, Any] = {}
+        for key, item in cast("dict[Any, Any]", value).items():
+            if type(key) is not str or (not allow_surrogates and has_lone_surrogate(key)):
+                raise _NotPlainError
+            copied[key] = _plain(item, n_levels - 1, allow_surrogates=allow_surrogates)
+        return FrozenDict(copied)
+    if kind is list or kind is tuple:
+        items = cast("list[Any]", value)
+        return tuple(
+            [_plain(item, n_levels - 1, allow_surrogates=allow_surrogates) for item in items]
+        )
+    raise _NotPlainError
 
 
 class _Copier:
-    """Copy one value.
+    """Copy one value of any kind, or say what is wrong with it.
 
     Invariants: `_open` holds the containers from the root down to the place being read; `_ids`
     holds the identities of exactly those, so that a cycle is seen at once.
@@ -60,9 +102,7 @@ class _Copier:
         self._ids: set[int] = set()
 
     def copy(self, value: Json) -> Json:
-        done, copied = self._start(value)
-        if done:
-            return copied
+        self._start(value)  # opens a container, or refuses: other scalars never get here
         while True:
             top = self._open[-1]
             try:

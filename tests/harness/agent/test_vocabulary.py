@@ -1,5 +1,7 @@
 """Receipts, options, folds and descriptors on their own."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from harness import agent as package
@@ -57,11 +59,7 @@ def test_a_log_may_begin_outside_a_turn() -> None:
 def test_every_event_is_scoped_to_its_agent(make_agent) -> None:
     agent = make_agent("session-a")
 
-    class Payload:
-        pass
-
-    payload = Payload()
-    payload.agent = agent
+    payload = SimpleNamespace(agent=agent)
     events = [value for value in vars(package).values() if isinstance(value, Event)]
     assert len(events) == 17
     for event in events:

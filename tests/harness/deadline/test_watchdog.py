@@ -118,6 +118,7 @@ async def test_upstream_aborts_the_read_with_its_own_reason(clock):
 async def test_without_a_limit_no_timer_is_made_and_closing_twice_is_harmless(clock):
     with idle_watchdog(AbortSignal.never(), 0, "IDLE", clock=clock) as dog:
         assert await dog.read(opened().wait) is True
+        dog.arm()
         assert clock.n_pending == 0
         dog.close()
 

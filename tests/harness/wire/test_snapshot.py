@@ -35,6 +35,23 @@ def test_a_snapshot_is_equal_detached_and_written_like_its_source(value):
     assert snapshot_json(snapshot_json(value)) == snapshot_json(value)
 
 
+@given(values, st.booleans())
+def test_a_value_that_lies_deep_is_copied_alike(value, allow_surrogates):
+    deep = value
+    for _ in range(120):
+        deep = [deep]
+    try:
+        shallow = snapshot_json(value, allow_surrogates=allow_surrogates)
+    except NotJsonError:
+        with pytest.raises(NotJsonError, match="surrogate"):
+            snapshot_json(deep, allow_surrogates=allow_surrogates)
+        return
+    frozen = snapshot_json(deep, allow_surrogates=allow_surrogates)
+    for _ in range(120):
+        (frozen,) = frozen
+    assert (frozen, type(frozen)) == (shallow, type(shallow))
+
+
 @pytest.mark.parametrize(
     ("value", "path"),
     [
