@@ -9,6 +9,9 @@ from pathlib import Path
 from house.tree import Finding, SourceFile, Tree
 
 _SECTION = re.compile(r"^## \d+\. .*conformance", re.IGNORECASE)
+# 03 §15: the properties that generated logs and scripts must hold are items as well.
+_PROPERTIES = re.compile(r"^## \d+\. Runtime invariants")
+_PROPERTY = re.compile(r"^- (?P<property>P\d+) [A-Z]")
 _ITEM = re.compile(
     r"""^(?:
         -\s(?P<bullet>[A-Z]\d{2,})\b      # 01: "- B07 [=] ..."
@@ -28,16 +31,23 @@ def items_of(path: Path) -> list[str]:
     """
     prefix = path.name[:2]
     ids: list[str] = []
-    inside = False
+    pattern: re.Pattern[str] | None = None
     for line in path.read_text(encoding="utf-8").split("\n"):
         if line.startswith("## "):
-            inside = _SECTION.match(line) is not None
-        elif inside and (found := _ITEM.match(line)):
+            pattern = _pattern_for(line)
+        elif pattern is not None and (found := pattern.match(line)):
             item = f"{prefix}-{next(filter(None, found.groups()))}"
             if item in ids:
                 raise ValueError(f"{path.name} prints {item} twice")
             ids.append(item)
     return ids
+
+
+def _pattern_for(heading: str) -> re.Pattern[str] | None:
+    """Return what an item looks like below a heading, `None` where there are none."""
+    if _SECTION.match(heading):
+        return _ITEM
+    return _PROPERTY if _PROPERTIES.match(heading) else None
 
 
 def read_spec(folder: Path) -> dict[str, list[str]]:
