@@ -59,6 +59,10 @@ def test_a_file_that_nobody_measured_is_a_gap() -> None:
     assert "harness.session: 0.00 % of 100 %" in shortfalls(tallies)
 
 
+def test_a_contract_suite_has_no_floor() -> None:
+    assert tally({"files": {}}, {"harness/a/contract/b.py": "harness.a.contract.b"}) == {}
+
+
 def test_gaps_are_told_in_ranges_without_what_follows_from_them() -> None:
     files = {"harness/errors.py": entry(lines=[3, 4, 5, 9], branches=[[2, 3], [5, 7], [7, 8]])}
     tallies = tally({"files": files}, {"harness/errors.py": "harness.errors"})

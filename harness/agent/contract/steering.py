@@ -75,7 +75,7 @@ class SteeringCases(LoopStage):
         assert texts_of(other, "user/message") == ["go"]
         assert receipt.target == InboxTarget.NEXT_TURN
 
-    @pytest.mark.spec("04-T9", "03-177")
+    @pytest.mark.spec("04-T9", "03-28", "03-177")
     async def test_context_injected_by_a_tool_waits_for_the_last_result(self, world: World):
         async def inject(_args: object, _execution: ToolExecution) -> str:
             world.receipts.append(agent.inject("note", source=PLUGIN))
@@ -133,6 +133,20 @@ class SteeringCases(LoopStage):
         await world.turn(agent)
         texts = [message.text for message in world.model.requests[0].messages]
         assert texts == ['<context source="watcher">notice</context>', "hi"]
+
+    @pytest.mark.spec("03-27")
+    async def test_idle_injections_stand_before_the_prompt_that_follows(self, world: World):
+        agent = await world.agent(says("Hello."))
+        agent.inject("one", source=PLUGIN)
+        agent.inject("two", source=PLUGIN)
+        await world.turn(agent, "three")
+        triggers = [event.data["trigger"]["kind"] for event in events_of(agent, "turn/start")]
+        assert triggers == ["injection", "injection", "message"]
+        assert [message.text for message in world.model.requests[0].messages] == [
+            '<context source="watcher">one</context>',
+            '<context source="watcher">two</context>',
+            "three",
+        ]
 
     @pytest.mark.spec("04-T13")
     async def test_context_that_meets_the_end_of_a_turn_makes_no_step(self, world: World):
