@@ -250,7 +250,7 @@ def _matching(listeners: tuple[ListenerEffect, ...], target: object) -> tuple[Li
     accepts = None if target is None else getattr(target, "__event_filter__", None)
     if accepts is None:
         return listeners
-    return tuple(one for one in listeners if one.unfiltered or accepts(one.ctx))
+    return tuple([one for one in listeners if one.unfiltered or accepts(one.ctx)])
 
 
 def _check_mode(event: EventName, mode: str) -> None:
