@@ -7,6 +7,7 @@ import attrs
 
 from harness.agent.types import Envelope
 from harness.llm import ContentBlock, FinishReason, LlmCallConfig, Message, TokenUsage, ToolSchema
+from harness.wire import as_tuple
 from vendor_shims.cordis import AbortSignal
 
 Content: TypeAlias = str | Sequence[ContentBlock]
@@ -25,7 +26,7 @@ class Allow:
     """Let a prompt enter, with other content or with context behind it if given."""
 
     content: Content | None = None
-    additional_contexts: tuple[ContextItem, ...] = attrs.field(default=(), converter=tuple)
+    additional_contexts: tuple[ContextItem, ...] = attrs.field(default=(), converter=as_tuple)
 
 
 @attrs.frozen
@@ -42,7 +43,7 @@ PromptDecision: TypeAlias = Allow | Block
 class Enter:
     """Let a step begin, after these messages entered the log."""
 
-    messages: tuple[ContextItem, ...] = attrs.field(default=(), converter=tuple)
+    messages: tuple[ContextItem, ...] = attrs.field(default=(), converter=as_tuple)
 
 
 @attrs.frozen
@@ -104,6 +105,6 @@ class RequestDraft:
 class AssistantDraft:
     """A successful answer that is about to enter the log."""
 
-    content: tuple[ContentBlock, ...] = attrs.field(converter=tuple)
+    content: tuple[ContentBlock, ...] = attrs.field(converter=as_tuple)
     usage: TokenUsage | None = None
     finish: FinishReason = FinishReason.STOP

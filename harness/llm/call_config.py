@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from harness.llm.message import Message
 from harness.llm.tool_schema import ToolSchema
-from harness.wire import FrozenDict, freeze_json
+from harness.wire import FrozenDict, as_tuple, freeze_json
 from vendor_shims.cordis import AbortSignal
 
 Purpose: TypeAlias = Literal["compaction", "session-title"]
@@ -67,9 +67,9 @@ class GenerateOptions:
     """
 
     config: LlmCallConfig
-    messages: tuple[Message, ...] = field(converter=tuple)
+    messages: tuple[Message, ...] = field(converter=as_tuple)
     system: str | None = field(default=None, kw_only=True)
-    tools: tuple[ToolSchema, ...] = field(default=(), kw_only=True, converter=tuple)
+    tools: tuple[ToolSchema, ...] = field(default=(), kw_only=True, converter=as_tuple)
     signal: AbortSignal | None = field(default=None, kw_only=True)
     session_id: str | None = field(default=None, kw_only=True)
     purpose: Purpose | None = field(default=None, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from attrs import field, frozen
 
 from harness.llm.errors import LlmError
+from harness.wire import as_tuple
 from vendor_shims.cordis import AbortSignal
 
 
@@ -19,7 +20,7 @@ class ConfigurableProvider:
     provider: str
     display_name: str
     settings_ns: str
-    settings_path: tuple[str, ...] = field(default=(), converter=tuple)
+    settings_path: tuple[str, ...] = field(default=(), converter=as_tuple)
     is_declared: bool | None = field(default=None, kw_only=True)
 
 

@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 from harness.llm.call_config import LlmCallConfig
 from harness.llm.errors import LlmError
 from harness.llm.numbers import is_int, is_safe_int
-from harness.wire import FrozenDict
+from harness.wire import FrozenDict, as_tuple
 
 AdapterDefaults: TypeAlias = FrozenDict
 """Which fields the adapter filled in: `{"reasoningEffort"?: true, "maxTokens"?: true}`."""
@@ -45,7 +45,7 @@ class ReasoningEffort:
 class ReasoningInfo:
     """List the efforts of a model in ascending order, and the one used when none is chosen."""
 
-    efforts: tuple[ReasoningEffort, ...] = field(converter=tuple)
+    efforts: tuple[ReasoningEffort, ...] = field(converter=as_tuple)
     default_effort: str | None = None
 
 

@@ -9,6 +9,7 @@ import attrs
 from harness.llm import ContentBlock, Message, TextBlock
 from harness.tools.content import as_content
 from harness.tools.describe import describe_error, error_code
+from harness.wire import as_tuple
 
 
 @attrs.frozen
@@ -45,7 +46,7 @@ class ToolExecutionResult:
     value: Any = None  # a frozen JSON value
     meta: Any = None  # a frozen JSON value; None means there is none
     error: ToolFailure | None = None
-    additional_contexts: tuple[Message, ...] = attrs.field(default=(), converter=tuple)
+    additional_contexts: tuple[Message, ...] = attrs.field(default=(), converter=as_tuple)
     concludes_turn: bool = False
 
     @property

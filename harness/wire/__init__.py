@@ -11,7 +11,7 @@ from harness.wire.errors import (
     WireError,
 )
 from harness.wire.exact_json import JsonFragment, JsonValue, dumps, dumps_request, dumps_text, loads
-from harness.wire.frozen import FrozenDict, Json, freeze_json, json_equal, thaw
+from harness.wire.frozen import FrozenDict, Json, as_tuple, freeze_json, json_equal, thaw
 from harness.wire.lines import LineFramer
 from harness.wire.snapshot import snapshot_json
 from harness.wire.sse import SseDecoder, SseEvent
@@ -43,6 +43,7 @@ __all__ = [
     "UnencodableTextError",
     "Utf8Decoder",
     "WireError",
+    "as_tuple",
     "camel_case",
     "dumps",
     "dumps_request",
