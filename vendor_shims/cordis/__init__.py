@@ -46,6 +46,7 @@ from .owned import EffectMeta
 from .plugin import Plugin, Runtime, plugin
 from .realm import Binding
 from .registry import Registry
+from .relocate import relocate
 from .resources import FiberTaskGroup
 from .service import Service
 from .stack import current_context, current_fiber, current_target
@@ -107,5 +108,6 @@ __all__ = [
     "described",
     "inject",
     "plugin",
+    "relocate",
     "run_abortable",
 ]

@@ -14,6 +14,7 @@ from .inject import normalise
 from .latch import Latch
 from .listening import Listening
 from .lookup import assign, read
+from .placement import Placement
 from .realm import Realm
 from .resources import Resources
 from .services import ServiceAccess
@@ -41,15 +42,14 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
     Injected services are plain attributes: they are written into the context's dictionary when
     its fiber loads and removed after its last disposer ran.
 
-    Invariants: `_isolated` and `_tags` are never changed after construction, so deriving shares
-    them; every context of a tree has the same `_tree`.
+    Invariants: `_tags` is never changed after construction, so deriving shares it; every context
+    of a tree has the same `_tree`; only `relocate` changes `fiber`, `parent` or the placement.
     """
 
     _tree: Tree
     fiber: Fiber
     parent: Context | None
-    _isolated: Mapping[str, Realm]
-    _intercepts: tuple[tuple[str, Any], ...]
+    _placement: Placement
     _tags: Mapping[str, Any]
 
     def __init__(
@@ -63,7 +63,7 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         fiber = Fiber(tree, None, None, None)
         tree.root = self
         fiber.ctx = self
-        self._derive(tree, fiber, parent=None, isolated={}, intercepts=(), tags={})
+        self._derive(tree, fiber, parent=None, placement=Placement(), tags={})
 
     def _derive(
         self,
@@ -71,8 +71,7 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         fiber: Fiber,
         *,
         parent: Context | None,
-        isolated: Mapping[str, Realm],
-        intercepts: tuple[tuple[str, Any], ...],
+        placement: Placement,
         tags: Mapping[str, Any],
     ) -> Self:
         self.__dict__.update(
@@ -80,8 +79,7 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
             _bus=tree.bus,
             fiber=fiber,
             parent=parent,
-            _isolated=isolated,
-            _intercepts=intercepts,
+            _placement=placement,
             _tags=tags,
         )
         return self
@@ -129,6 +127,11 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         return self._tree
 
     @property
+    def placement(self) -> Placement:
+        """Where the context stands, for the framework's own packages."""
+        return self._placement
+
+    @property
     def own_tags(self) -> Mapping[str, Any]:
         """The inherited tags without a protecting copy; never to be changed."""
         return self._tags
@@ -162,11 +165,15 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
                 label the realm is new.
         """
         realm = Realm(name) if label is None else self._tree.labelled_realm(name, label)
-        return self._child(isolated={**self._isolated, name: realm})
+        return self._child(placement=Placement(self._placement, realms={name: realm}))
 
     def intercept(self, name: str, config: Any) -> Self:
         """Return a context of the same fiber with one more config layer for service `name`."""
-        return self._child(intercepts=(*self._intercepts, (name, config)))
+        return self._child(placement=Placement(self._placement, layers=((name, config),)))
+
+    def place(self, **tags: Any) -> Self:
+        """Return a context of the same fiber that can be moved later; see `relocate`."""
+        return self._child(placement=Placement(self._placement), tags={**self._tags, **tags})
 
     def _child(self, **changes: Any) -> Self:
         child = object.__new__(type(self))
@@ -174,8 +181,7 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
             self._tree,
             changes.get("fiber", self.fiber),
             parent=self,
-            isolated=changes.get("isolated", self._isolated),
-            intercepts=changes.get("intercepts", self._intercepts),
+            placement=changes.get("placement", self._placement),
             tags=changes.get("tags", self._tags),
         )
 
@@ -187,11 +193,11 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
 
     def realm(self, name: str) -> Realm:
         """Return the realm in which this context looks for `name`."""
-        return self._isolated.get(name) or self._tree.default_realm(name)
+        return self._placement.realm(name) or self._tree.default_realm(name)
 
     def intercept_layers(self, name: str) -> list[Any]:
         """Return the config layers for service `name`, root first."""
-        return [config for key, config in self._intercepts if key == name]
+        return self._placement.layers_for(name)
 
     # -- effects and plugins -----------------------------------------------------------------
 
@@ -260,11 +266,11 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         runtime = tree.registry.enter(plugin)
         fiber = Fiber(tree, self.fiber, runtime, config)
         fiber.inject = {**runtime.inject, **extra}
-        intercepts = self._intercepts
-        for name, spec in fiber.inject.items():
-            if spec.config is not None:
-                intercepts = (*intercepts, (name, spec.config))
-        fiber.ctx = self._child(fiber=fiber, intercepts=intercepts)
+        layers = tuple(
+            (name, spec.config) for name, spec in fiber.inject.items() if spec.config is not None
+        )
+        placement = Placement(self._placement, layers=layers) if layers else self._placement
+        fiber.ctx = self._child(fiber=fiber, placement=placement)
         self.fiber.table[fiber] = None
         tree.registry.add(runtime, fiber)
         tree.bus.emit(INTERNAL_PLUGIN, (fiber,), None, contain=True)

@@ -216,6 +216,11 @@ INTERNAL_CONFIG = SyncWaterfall[[Any, Any], Any](
 INTERNAL_UPDATE = Waterfall[[Any, Any, bool], Any](
     "internal/update", doc="A new config for an active fiber; own fiber by default."
 )
+INTERNAL_UPDATED = Emit[[Any, bool]](
+    "internal/updated",
+    contain=True,
+    doc="A fiber runs, or waits, with a new config; the flag says whether to keep it for later.",
+)
 INTERNAL_GET = SyncWaterfall[[Any, str, Exception], Any](
     "internal/get", doc="A service read that the fast path could not answer."
 )

@@ -161,6 +161,17 @@ class Lifecycle(Owned):
                 realm.watchers[self._me] = None
         self.retarget()
 
+    def resolve_dependencies(self) -> bool:
+        """Look every dependency up again; return whether one stands in another realm now."""
+        deps, self.deps = self.deps, []
+        for name, realm, spec in deps:
+            found = self.ctx.realm(name)
+            self.deps.append((name, found, spec))
+            if found is not realm:
+                realm.watchers.pop(self._me, None)
+                found.watchers[self._me] = None
+        return self.deps != deps
+
     def retarget(self) -> None:
         """Compute the target anew and start the transition that it asks for, if any."""
         target = self.target = self._compute_target()

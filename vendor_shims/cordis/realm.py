@@ -105,6 +105,17 @@ class Binding(Owned):
         self.provider.bindings[self.realm] = self
         self.provider.tree.declared.add(self.realm.name)
 
+    def stand_in(self, realm: Realm) -> None:
+        """Change the realm; the fibers that use the binding and now look there keep it."""
+        old, self.realm = self.realm, realm
+        realm.binding = self
+        bindings = self.provider.bindings
+        if bindings.pop(old, None) is self:
+            bindings[realm] = self
+        for fiber in self.committers:
+            if fiber.ctx.realm(realm.name) is realm and fiber.view.pop(old, None) is self:
+                fiber.view[realm] = self
+
     def available_to(self, fiber: Fiber) -> bool:
         """Return whether `fiber` may commit this binding now."""
         if not self.provider.is_active:

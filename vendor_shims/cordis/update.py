@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .collect import is_awaitable
-from .events import INTERNAL_UPDATE
+from .events import INTERNAL_UPDATE, INTERNAL_UPDATED
 
 if TYPE_CHECKING:
     from .fiber import Fiber
@@ -28,12 +28,20 @@ class _OwnFiber:
 
 
 async def apply_update(fiber: Fiber, raw: Any, *, save: bool) -> None:
-    """Bring `fiber` to the new config; see `Fiber.update`."""
-    if not fiber.is_active:
+    """Bring `fiber` to the new config and say so; see `Fiber.update`."""
+    if fiber.is_active:
+        is_taken = await _update_active(fiber, raw, save=save)
+    else:
         fiber.raw_config = raw
         fiber.forget_failure()
         await fiber.restart()
-        return
+        is_taken = True
+    if is_taken:
+        fiber.tree.bus.emit(INTERNAL_UPDATED, (fiber, save), None, contain=True)
+
+
+async def _update_active(fiber: Fiber, raw: Any, *, save: bool) -> bool:
+    """Let listeners handle the new config, or restart; return whether it was taken."""
     config = fiber.resolve_config(raw)
     is_handled = True
 
@@ -50,5 +58,8 @@ async def apply_update(fiber: Fiber, raw: Any, *, save: bool) -> None:
         answer = await answer
     if not is_handled:
         await fiber
-    elif answer is not RejectUpdate and not isinstance(answer, RejectUpdate):
+    elif answer is RejectUpdate or isinstance(answer, RejectUpdate):
+        return False
+    else:
         fiber.raw_config, fiber.config = raw, config
+    return True
