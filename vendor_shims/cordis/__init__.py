@@ -40,16 +40,18 @@ from .events import (
 )
 from .fiber import Fiber, FiberState
 from .inject import Dep, Inject, InjectSpec, inject
+from .inject import normalise as normalise_inject
 from .latch import Latch
 from .listener import ListenerEffect
 from .owned import EffectMeta
+from .placement import Placement
 from .plugin import Plugin, Runtime, plugin
-from .realm import Binding
+from .realm import Binding, Realm
 from .registry import Registry
 from .relocate import relocate
 from .resources import FiberTaskGroup
 from .service import Service
-from .stack import current_context, current_fiber, current_target
+from .stack import Frame, current_context, current_fiber, current_target, running_frames
 from .update import RejectUpdate
 from .watch import Change, Watch
 
@@ -73,6 +75,7 @@ __all__ = [
     "Fiber",
     "FiberState",
     "FiberTaskGroup",
+    "Frame",
     "InactiveEffect",
     "Inject",
     "InjectSpec",
@@ -84,7 +87,9 @@ __all__ = [
     "LoopClock",
     "Next",
     "Parallel",
+    "Placement",
     "Plugin",
+    "Realm",
     "ReentrantAwait",
     "Registry",
     "RejectUpdate",
@@ -107,7 +112,9 @@ __all__ = [
     "declared_events",
     "described",
     "inject",
+    "normalise_inject",
     "plugin",
     "relocate",
     "run_abortable",
+    "running_frames",
 ]

@@ -171,9 +171,16 @@ class Context(Listening, Dispatch, ServiceAccess, Resources):
         """Return a context of the same fiber with one more config layer for service `name`."""
         return self._child(placement=Placement(self._placement, layers=((name, config),)))
 
-    def place(self, **tags: Any) -> Self:
-        """Return a context of the same fiber that can be moved later; see `relocate`."""
-        return self._child(placement=Placement(self._placement), tags={**self._tags, **tags})
+    def place(
+        self,
+        tags: Mapping[str, Any],
+        *,
+        realms: Mapping[str, Realm],
+        layers: tuple[tuple[str, Any], ...] = (),
+    ) -> Self:
+        """Return a context of the same fiber with tags, realms and layers; see `relocate`."""
+        placement = Placement(self._placement, realms=realms, layers=layers)
+        return self._child(placement=placement, tags={**self._tags, **tags})
 
     def _child(self, **changes: Any) -> Self:
         child = object.__new__(type(self))

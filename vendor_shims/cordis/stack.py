@@ -31,6 +31,11 @@ STACK: ContextVar[tuple[Frame, ...]] = ContextVar("cordis-stack", default=())
 TARGET: ContextVar[object] = ContextVar("cordis-target", default=None)
 
 
+def running_frames() -> tuple[Frame, ...]:
+    """Return the fibers whose plugin code runs in this task, outermost first."""
+    return STACK.get()
+
+
 def current_fiber() -> Fiber | None:
     """Return the fiber whose setup or disposer is running in this task, if any."""
     stack = STACK.get()

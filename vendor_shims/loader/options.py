@@ -1,0 +1,80 @@
+"""The options of a row: what they may be, and how two versions of them differ."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, cast
+
+from vendor_shims.loader.errors import DuplicateEntry, InvalidEntry
+
+Options: TypeAlias = dict[str, Any]
+"""One row: `id`, `name`, `config`, `group`, `disabled`, `inject`, `intercept`, `isolate`."""
+
+KNOWN = frozenset(("id", "name", "config", "group", "disabled", "inject", "intercept", "isolate"))
+"""The option keys that mean something; others are kept and written back."""
+
+_MAPPINGS = ("intercept", "isolate")
+
+
+def checked(row: object) -> Options:
+    """Return a copy of a row without the options that are `None`.
+
+    Raises:
+        InvalidEntry: it is no mapping, has no plugin name, or an option has a wrong type.
+    """
+    if not isinstance(row, Mapping):
+        raise InvalidEntry(f"expected a row with id and name, got {type(row).__name__}")
+    given = cast("Mapping[str, Any]", row)
+    options = {key: value for key, value in given.items() if value is not None}
+    where = f"row {options.get('id', '?')!r}"
+    for key in ("id", "name"):
+        if key in options and not (isinstance(options[key], str) and options[key]):
+            raise InvalidEntry(f"{where}: {key} must be a text, got {options[key]!r}")
+    if "name" not in options:
+        raise InvalidEntry(f"{where}: it names no plugin; add `name`")
+    if ":" in options.get("id", ""):
+        raise InvalidEntry(f"{where}: an id has no `:`, which leads into nested trees")
+    for key in _MAPPINGS:
+        if key in options and not isinstance(options[key], Mapping):
+            raise InvalidEntry(f"{where}: {key} must be a mapping of service names")
+    for name, label in options.get("isolate", {}).items():
+        if label is not None and not (
+            isinstance(label, bool) or (isinstance(label, str) and label)
+        ):
+            raise InvalidEntry(f"{where}: isolate.{name} must be true or a label, got {label!r}")
+    if "group" in options and not isinstance(options["group"], bool):
+        raise InvalidEntry(f"{where}: group must be true or false")
+    return options
+
+
+def ordered(options: Options) -> Options:
+    """Return the options as they are written: id, name, the others by name, config last."""
+    first = [key for key in ("id", "name") if key in options]
+    last = [key for key in ("config",) if key in options]
+    middle = sorted(key for key in options if key not in (*first, *last))
+    return {key: options[key] for key in (*first, *middle, *last)}
+
+
+def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
+    """Return which options differ; `None` is the same as absent."""
+    return {key for key in {*old, *new} if not same(old.get(key), new.get(key))}
+
+
+def same(one: object, other: object) -> bool:
+    """Return whether two config values are equal: types too, and `None` like an absent member."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        left, right = cast("Mapping[Any, Any]", one), cast("Mapping[Any, Any]", other)
+        return all(same(left.get(key), right.get(key)) for key in {*left, *right})
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        ones, others = cast("list[Any]", one), cast("list[Any]", other)
+        return len(ones) == len(others) and all(map(same, ones, others))
+    if isinstance(one, bool) is not isinstance(other, bool):
+        return False
+    return one is other or bool(one == other)
+
+
+def require_distinct(ids: Iterable[str]) -> None:
+    """Raise `DuplicateEntry` when an id comes twice."""
+    seen: set[str] = set()
+    for entry_id in ids:
+        if entry_id in seen:
+            raise DuplicateEntry(entry_id)
+        seen.add(entry_id)
