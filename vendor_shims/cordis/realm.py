@@ -109,11 +109,11 @@ class Binding(Owned):
         """Change the realm; the fibers that use the binding and now look there keep it."""
         old, self.realm = self.realm, realm
         realm.binding = self
-        bindings = self.provider.bindings
-        if bindings.pop(old, None) is self:
-            bindings[realm] = self
+        del self.provider.bindings[old]
+        self.provider.bindings[realm] = self
         for fiber in self.committers:
-            if fiber.ctx.realm(realm.name) is realm and fiber.view.pop(old, None) is self:
+            if fiber.ctx.realm(realm.name) is realm:
+                del fiber.view[old]
                 fiber.view[realm] = self
 
     def available_to(self, fiber: Fiber) -> bool:

@@ -46,7 +46,7 @@ def relocate(
         binding
         for fiber in fibers
         for binding in fiber.bindings.values()
-        if binding.active and fiber.ctx.realm(binding.realm.name) is binding.realm
+        if binding.realm.binding is binding and fiber.ctx.realm(binding.realm.name) is binding.realm
     ]
     before = placement.outer, placement.realms, placement.layers
     if parent is not None and parent is not ctx.parent:
@@ -102,8 +102,7 @@ def _moved(moves: list[_Move]) -> list[Realm]:
     changed: dict[Realm, None] = {}
     for binding, _ in moves:
         changed[binding.realm] = None
-        if binding.realm.binding is binding:
-            binding.realm.binding = None
+        binding.realm.binding = None
     for binding, realm in moves:
         changed[realm] = None
         binding.stand_in(realm)
@@ -115,6 +114,6 @@ def _change_owner(ctx: Context, parent: Context) -> None:
     mounted = [fiber for fiber in old.children() if fiber.ctx.parent is ctx]
     ctx.__dict__.update(parent=parent, fiber=new)
     for fiber in mounted:
-        if fiber.leave_for(old):
-            fiber.owner = new
-            new.table[fiber] = None
+        fiber.leave_for(old)
+        fiber.owner = new
+        new.table[fiber] = None
