@@ -8,6 +8,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 RUNTIME := $(VENV)/.installed
 DEVELOP := $(VENV)/.installed-dev
+SITE := $(VENV)/.installed-docs
 JOBS ?= 2
 
 # A task is any text: it reaches the command through the environment, unread by make (`value`) and by
@@ -43,7 +44,7 @@ test: $(DEVELOP) ## run the tests: make test [ARGS="tests/harness -k log"]
 	$(PY) -m pytest -n $(JOBS) $(ARGS)
 
 .PHONY: check
-check: format-check lint types coverage spec-check ## everything that must hold; what CI runs
+check: format-check lint types coverage spec-check docs-check docs ## everything that must hold; what CI runs
 
 .PHONY: coverage
 coverage: $(DEVELOP) ## run the tests, examples and documents, and hold the coverage floors
@@ -98,6 +99,20 @@ spec-report: $(DEVELOP) ## write which items of the specification no test names
 spec-check: $(DEVELOP)
 	$(HOUSE) house.spec_report --check
 
+.PHONY: docs-generate
+docs-generate: $(DEVELOP) ## write the catalogues of docs/generated from the sources
+	$(HOUSE) catalogue
+
+.PHONY: docs-check
+docs-check: $(DEVELOP)
+	$(HOUSE) catalogue --check
+
+.PHONY: docs
+docs: $(SITE) ## build the site in build/site; only the set-up needs a network
+	$(HOUSE) manual
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --clean
+	$(HOUSE) manual --check
+
 # --- set up ------------------------------------------------------------------------------------
 
 # The installed package is editable, so only a change of pyproject.toml makes it stale.
@@ -110,6 +125,10 @@ $(RUNTIME): pyproject.toml
 $(DEVELOP): $(RUNTIME)
 	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
 	$(PY) -m pip install --quiet --group dev
+	@touch $@
+
+$(SITE): $(DEVELOP)
+	$(PY) -m pip install --quiet --group docs
 	@touch $@
 
 .PHONY: setup

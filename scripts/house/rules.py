@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from house.bans import check_bans
-from house.documents import check_readmes, check_words
+from house.documents import check_links, check_readmes, check_words
 from house.imports import check_cycles, check_imports, check_outside_imports
 from house.shape import check_names, check_roots, check_sizes, check_suppressions
 from house.tree import Finding, Tree
@@ -21,6 +21,7 @@ RULES: dict[str, Callable[[Tree], list[Finding]]] = {
     "package roots are pure": check_roots,
     "suppressions say why": check_suppressions,
     "each package has a short README": check_readmes,
+    "links between documents lead somewhere": check_links,
     "no words from outside the project": check_words,
 }
 """Each rule under the sentence that it holds to be true."""
