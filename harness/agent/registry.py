@@ -1,6 +1,7 @@
 """The service `ctx.agents`: which agents are live, and who makes new ones."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import attrs
@@ -120,7 +121,7 @@ class AgentRegistry(Service):
         if agent.id in self._entries:
             raise AgentExistsError(f"agent id {agent.id!r} is taken by a live agent")
         entry = self._entries[agent.id] = AgentEntry(agent, owner)
-        return lambda: self._detach(entry)
+        return partial(self._detach, entry)
 
     def announce(self, agent: Agent) -> None:
         """Tell others of an entered agent; an error of a listener vetoes it. For factories."""

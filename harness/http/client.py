@@ -14,7 +14,7 @@ from harness.http.redact import redact_url
 from harness.http.stream import IDLE_CODE, MAX_BODY_BYTES, HttpStream
 from harness.http.translate import check_request, first_byte_timeout, translate
 from harness.http.types import HttpRequest, HttpResponse
-from vendor_shims.cordis import AbortSignal, run_abortable
+from vendor_shims.cordis import AbortSignal, Clock, run_abortable
 
 if TYPE_CHECKING:
     import httpx
@@ -30,10 +30,19 @@ class HttpClient:
     """
 
     def __init__(
-        self, connect: Callable[[], Awaitable[httpx.AsyncClient]], *, closed: bool = False
+        self,
+        connect: Callable[[], Awaitable[httpx.AsyncClient]],
+        *,
+        clock: Clock | None = None,
+        closed: bool = False,
     ) -> None:
-        """Get the library's client from `connect` when it is first needed."""
+        """Get the library's client from `connect` when it is first needed.
+
+        `clock` counts the limits for the first byte and between pieces, the loop's by default;
+        those for connecting and sending are the library's own.
+        """
         self._connect = connect
+        self._clock = clock
         self._client: httpx.AsyncClient | None = None
         self._defaults: tuple[tuple[str, str], ...] = ()
         self._url: tuple[str, httpx.URL] | None = None  # the last one: reading it costs 10 µs
@@ -82,7 +91,8 @@ class HttpClient:
         self, request: HttpRequest, signal: AbortSignal | None
     ) -> AsyncGenerator[HttpStream]:
         check_request(request)
-        with idle_watchdog(signal, request.timeouts.idle_s or 0, IDLE_CODE) as watchdog:
+        idle_s = request.timeouts.idle_s or 0
+        with idle_watchdog(signal, idle_s, IDLE_CODE, clock=self._clock) as watchdog:
             response = await self._send(request, watchdog.signal)
             stream = HttpStream(
                 response, request, watchdog=watchdog, is_closed=lambda: self._closed
@@ -96,7 +106,7 @@ class HttpClient:
     async def _send(self, request: HttpRequest, signal: AbortSignal) -> httpx.Response:
         """Return the answer's head; its body is still to be read and closed."""
         limit_s = request.timeouts.first_byte_s or 0
-        with deadline(signal, limit_s, _FIRST_BYTE_CODE) as fused:
+        with deadline(signal, limit_s, _FIRST_BYTE_CODE, clock=self._clock) as fused:
             try:
                 return await run_abortable(fused, self._open, request)
             except Exception as error:

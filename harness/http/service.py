@@ -54,7 +54,9 @@ class HttpService(Service):
         shard = crc32(key.encode("utf-8", "surrogatepass")) % self.config.shards
         client = self._clients.get(shard)
         if client is None:
-            client = self._clients[shard] = HttpClient(self._connect, closed=self._closed)
+            clock = self.ctx.kernel.clock
+            client = HttpClient(self._connect, clock=clock, closed=self._closed)
+            self._clients[shard] = client
         return client
 
     async def request(

@@ -5,6 +5,7 @@ validation, because it runs once per delta. Ordering rules live in `grammar`.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from attrs import frozen
@@ -24,9 +25,7 @@ class BlockStart:
 
     def to_json(self) -> FrozenDict:
         """Return the persisted form."""
-        return FrozenDict(
-            {"type": "block-start", "index": self.index, "blockType": self.block_type}
-        )
+        return _block_start(self.index, self.block_type)
 
 
 @frozen
@@ -122,6 +121,8 @@ class Finish:
 
     def to_json(self) -> FrozenDict:
         """Return the persisted form."""
+        if self.replay_state is None and self.reason.failure is None:
+            return _finish(self.reason.kind)
         data: dict[str, Any] = {"type": "finish", "reason": self.reason.to_json()}
         if self.replay_state is not None:
             data["replayState"] = self.replay_state
@@ -131,6 +132,19 @@ class Finish:
 StreamChunk: TypeAlias = (
     BlockStart | TextDelta | ReasoningDelta | ToolCallDelta | BlockEnd | UsageChunk | Finish
 )
+
+
+# Each answer begins a block and ends: their few forms are one object each for all logs.
+
+
+@lru_cache(maxsize=256, typed=True)
+def _block_start(index: int, block_type: str) -> FrozenDict:
+    return FrozenDict({"type": "block-start", "index": index, "blockType": block_type})
+
+
+@lru_cache(maxsize=64)
+def _finish(kind: str) -> FrozenDict:
+    return FrozenDict({"type": "finish", "reason": FinishReason(kind).to_json()})
 
 
 def is_token_delta(chunk: StreamChunk) -> bool:

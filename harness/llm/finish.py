@@ -1,6 +1,7 @@
 """Describe how a model call ended: finish reason, failure facts, token usage."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from attrs import field, frozen
@@ -96,7 +97,7 @@ class FinishReason:
     def to_json(self) -> FrozenDict:
         """Return the persisted form."""
         if self.failure is None:
-            return FrozenDict({"kind": self.kind})
+            return _kind_alone(self.kind)
         return FrozenDict({"kind": self.kind, "failure": self.failure.to_json()})
 
     @classmethod
@@ -109,6 +110,12 @@ class FinishReason:
 FinishReason.STOP = FinishReason("stop")
 FinishReason.TOOL_CALLS = FinishReason("tool-calls")
 FinishReason.MAX_TOKENS = FinishReason("max-tokens")
+
+
+@lru_cache(maxsize=64)
+def _kind_alone(kind: str) -> FrozenDict:
+    """Return one object for all events that hold such a reason."""
+    return FrozenDict({"kind": kind})
 
 
 @frozen

@@ -5,6 +5,7 @@ loss. `form` is semantic only; unknown or absent means opaque content.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from harness.wire import FrozenDict, Json, freeze_json
@@ -36,8 +37,14 @@ def plugin_source(plugin: str, form: str | None = None, **facts: Json) -> Messag
 
 def model_source(provider: str, model: str, replay_state: Json = None) -> MessageSource:
     """Name the route and model that answered, with the state its adapter wants back."""
-    head = {"kind": "model", "provider": provider, "model": model}
-    return freeze_json(head if replay_state is None else {**head, "replayState": replay_state})
+    head = _model_source(provider, model)
+    return head if replay_state is None else freeze_json({**head, "replayState": replay_state})
+
+
+@lru_cache(maxsize=64)
+def _model_source(provider: str, model: str) -> MessageSource:
+    """Return one object for all answers of a model, since every message of a log holds one."""
+    return FrozenDict({"kind": "model", "provider": provider, "model": model})
 
 
 def tool_source(call_id: str) -> MessageSource:

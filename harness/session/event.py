@@ -147,8 +147,11 @@ def read_sources(value: object, seq: int) -> tuple[int, ...]:
     """Read the source seqs of event `seq`; accepts `[start, end]` pairs for ascending runs."""
     if not isinstance(value, (list, tuple)):
         raise SurfaceError(f"source event seqs must be a list, found {value!r}")
+    items = tuple(cast("Iterable[Any]", value))
+    if _are_seqs(items, seq):
+        return items
     seqs: list[int] = []
-    for item in cast("Iterable[object]", value):
+    for item in items:
         if isinstance(item, (list, tuple)):
             seqs.extend(_run(cast("list[object]", item), seq))
         elif type(item) is int and 0 <= item < seq:
@@ -160,6 +163,17 @@ def read_sources(value: object, seq: int) -> tuple[int, ...]:
     if len(set(seqs)) != len(seqs) or len(seqs) > _MAX_SOURCES:
         raise SurfaceError("source event seqs hold a seq twice, or too many")
     return tuple(seqs)
+
+
+def _are_seqs(items: tuple[Any, ...], seq: int) -> bool:
+    """Return whether nothing is to be expanded or refused; an answer has a source a delta."""
+    return (
+        0 < len(items) <= _MAX_SOURCES
+        and set(map(type, items)) == {int}
+        and min(items) >= 0
+        and max(items) < seq
+        and len(set(items)) == len(items)
+    )
 
 
 def _run(pair: list[object], seq: int) -> range:

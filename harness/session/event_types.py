@@ -5,6 +5,7 @@ from typing import Any, Final, Literal, TypeAlias
 import attrs
 
 from harness.session.errors import SessionEventError
+from harness.wire import FrozenDict
 
 TURN_START: Final = "turn/start"
 TURN_END: Final = "turn/end"
@@ -34,8 +35,8 @@ TurnTrigger: TypeAlias = dict[str, Any]
 
 SeedDialect: TypeAlias = Literal["native", "upstream"]
 
-MESSAGE_TRIGGER: Final[TurnTrigger] = {"kind": "message"}
-INJECTION_TRIGGER: Final[TurnTrigger] = {"kind": "injection"}
+MESSAGE_TRIGGER: Final[TurnTrigger] = FrozenDict({"kind": "message"})
+INJECTION_TRIGGER: Final[TurnTrigger] = FrozenDict({"kind": "injection"})
 
 
 @attrs.frozen(kw_only=True)

@@ -148,7 +148,8 @@ def interrupted_turn_closers(
     """
     state = _OpenBrackets()
     for event in events:
-        state.feed(event)
+        if event.type != types.ASSISTANT_CHUNK:
+            state.feed(event)
     if state.turn is None:
         return []
     time = events[-1].time

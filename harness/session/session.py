@@ -27,7 +27,7 @@ from harness.session.event import (
     read_sources,
     read_surface_op,
 )
-from harness.session.event_types import EVENT_TYPES, SeedDialect, TurnTrigger
+from harness.session.event_types import ASSISTANT_CHUNK, EVENT_TYPES, SeedDialect, TurnTrigger
 from harness.session.header import SessionHeader, validate_header
 from harness.session.ids import SessionId
 from harness.session.projection import DerivedHistory, read_message
@@ -85,7 +85,7 @@ class Session:
         self._publisher: Publisher | None = None
         # Who is told of an event at this moment; None when nothing is being published.
         self._publishing: Publisher | None = None
-        self._deferred = Deferred(self)
+        self._deferred: Deferred | None = None
         # Asked for each listener of a dispatch about this session; None admits all.
         self.__event_filter__: Callable[[Any], bool] | None = None
 
@@ -193,7 +193,7 @@ class Session:
             bounds = event.data["chunkRange"]
             cited = self._log[bounds["start"] : bounds["end"] + 1]
         for chunk in cited:
-            if chunk.type == types.ASSISTANT_CHUNK:
+            if chunk.type == ASSISTANT_CHUNK:
                 yield chunk.time, chunk_from_json(chunk.data["chunk"])
 
     # -- writing -----------------------------------------------------------------------------
@@ -240,7 +240,11 @@ class Session:
         if sources is not None:
             sources = read_sources(sources, seq)
         event = make_event((type, seq, now_ms, frozen, op, sources, ignorable))
-        plan = self._check(event, message)
+        plan = None
+        if type == ASSISTANT_CHUNK and op is None and sources is None:
+            self._check_chunk(frozen)
+        else:
+            plan = self._check(event, message)
         publisher = self._publisher
         if publisher is None:
             self._commit(event, plan)
@@ -252,7 +256,7 @@ class Session:
             publisher.publish(self, event)
         finally:
             self._publishing = None
-            if self._deferred.queue:
+            if self._deferred is not None and self._deferred.queue:
                 self._deferred.run()
         return event
 
@@ -268,7 +272,7 @@ class Session:
             yield self.open_turn
             return
         turn = self.last_turn + 1
-        with self._deferred.held():
+        with self._waiting().held():
             self.append(types.TURN_START, {"turn": turn, "trigger": trigger})
             try:
                 yield turn
@@ -300,7 +304,12 @@ class Session:
         if self._publishing is None:
             callback()
         else:
-            self._deferred.add(callback, self._publishing)
+            self._waiting().add(callback, self._publishing)
+
+    def _waiting(self) -> Deferred:
+        """Return what waits for a publication to end; most sessions never need it."""
+        self._deferred = self._deferred or Deferred(self)
+        return self._deferred
 
     @property
     def is_attached(self) -> bool:
@@ -323,10 +332,8 @@ class Session:
     def _check(self, event: SessionEvent, message: Message | None = None) -> _Plan:
         """Decide about the next event without changing anything."""
         kind, data = event.type, event.data
-        if kind == types.ASSISTANT_CHUNK:
-            self._tracker.check_in_step(kind, data)
-            if not isinstance(data.get("chunk"), dict):
-                raise MessageShapeError(f"{kind!r} must carry a chunk object")
+        if kind == ASSISTANT_CHUNK:
+            self._check_chunk(data)
             if event.surface_op is None and event.source_event_seqs is None:
                 return None
         else:
@@ -336,6 +343,11 @@ class Session:
         place = self.surface.plan(event)
         return None if place is None else (place, read_message(event, message))
 
+    def _check_chunk(self, data: FrozenDict) -> None:
+        self._tracker.check_in_step(ASSISTANT_CHUNK, data)
+        if not isinstance(data.get("chunk"), dict):
+            raise MessageShapeError(f"{ASSISTANT_CHUNK!r} must carry a chunk object")
+
     def _commit(self, event: SessionEvent, plan: _Plan) -> None:
         self._log.append(event)
         self._snapshot = None
@@ -343,7 +355,7 @@ class Session:
             place, message = plan
             self.surface.commit(event, place)
             self._history.remember(event.seq, message)
-        if event.type == types.ASSISTANT_CHUNK:
+        elif event.type == ASSISTANT_CHUNK:
             return
         self._tracker.commit(event.type, event.data)
         self._requests.commit(event)
@@ -358,7 +370,10 @@ class Session:
             for index, event in enumerate(seed):
                 last = event
                 try:
-                    self._plant_one(index, event)
+                    planted = check_planted(event, index)
+                    if planted.type == types.END_SEED and self.open_turn is not None:
+                        raise TurnEnclosureError("session/end-seed inside a turn")
+                    self._commit(planted, self._check(planted))
                 except SessionEventError as error:
                     refused = error.__class__(f"seed event {index}: {error}")
                     refused.index = index
@@ -378,13 +393,6 @@ class Session:
             self._commit(marker, None)
         else:
             self.first_live_seq = len(self._log) - 1
-
-    def _plant_one(self, index: int, event: SessionEvent) -> None:
-        event = check_planted(event, index)
-        plan = self._check(event)
-        if event.type == types.END_SEED and self.open_turn is not None:
-            raise TurnEnclosureError("session/end-seed inside a turn")
-        self._commit(event, plan)
 
 
 def _wall_clock_ms() -> int:

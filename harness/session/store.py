@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -66,6 +67,7 @@ class SessionStore(Service):
         """
         super().__init__(ctx)
         self._entries: dict[str, _Entry] = {}
+        self._publication = _Publication(self.ctx)
         self._new_id = new_id
         self._now_ms = now_ms
 
@@ -122,9 +124,9 @@ class SessionStore(Service):
         if session.is_attached:
             raise SessionStoreError(f"session {session.id} is in a store already")
         admits = scope_target(None, scope_of(self.caller)).__event_filter__
-        session.attach(_Publication(self.ctx), admits)
+        session.attach(self._publication, admits)
         entry = self._entries[session.id] = _Entry(session)
-        return lambda: self._detach(entry)
+        return partial(self._detach, entry)
 
     def announce(self, session: Session) -> None:
         """Tell others of an entered session, once; an error of a listener vetoes it.
@@ -262,20 +264,20 @@ class SessionStore(Service):
 
 
 class _Publication:
-    """Dispatches the two events of an append through the store's context."""
+    """Dispatches the two events of an append, on the bus itself: each is sent once a delta."""
 
-    __slots__ = ("_emit", "_logger")
+    __slots__ = ("_bus", "_logger")
 
     def __init__(self, ctx: Context) -> None:
-        self._emit = ctx.emit
+        self._bus = ctx.events
         self._logger = ctx.logger
 
     def validate(self, session: Session, event: SessionEvent) -> None:
-        self._emit(SESSION_VALIDATE, session, event, target=session)
+        self._bus.emit(SESSION_VALIDATE, (session, event), session, contain=None)
 
     def publish(self, session: Session, event: SessionEvent) -> None:
         try:
-            self._emit(SESSION_EVENT, session, event, target=session)
+            self._bus.emit(SESSION_EVENT, (session, event), session, contain=None)
         except Exception as error:  # noqa: BLE001 - whoever observes dispatches may raise anything
             self.fail(session, error)
 

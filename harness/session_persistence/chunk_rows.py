@@ -5,8 +5,8 @@ shape is exactly the known one. Texts stay apart, because tokens and their white
 Packing is pure and stateless: a run that a flush splits becomes two rows.
 """
 
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import accumulate, count, pairwise
 from typing import Any, TypeAlias, cast
 
 from harness.session import ASSISTANT_CHUNK, SessionEvent, event_to_json
@@ -145,30 +145,33 @@ def _decode_row(row: dict[str, Any]) -> list[SessionEvent]:
     if row.keys() != _ROW_KEYS or not isinstance(data, dict):
         raise MalformedRecordError(f"a {tag} row needs exactly the keys {sorted(_ROW_KEYS)}")
     body = cast("dict[str, Any]", data)
-    members_key = "args" if tag == "tool-call-chunks" else "texts"
-    make = _chunk_maker(tag, body, members_key)
-    members, gaps = body[members_key], body["dt"]
+    is_call = tag == "tool-call-chunks"
+    members_key = "args" if is_call else "texts"
+    head = _chunk_head(tag, body, members_key)
+    members: list[Any] = body[members_key]
+    gaps: list[Any] = body["dt"]
     _check_ints(tag, [row["seq0"], row["time0"], body["turn"], body["step"], body["index"], *gaps])
     if not members or len(gaps) != len(members) - 1 or row["seq0"] < 0:
         raise MalformedRecordError(f"a {tag} row has {len(members)} members, {len(gaps)} gaps")
-    if not all(type(member) is str for member in members):
+    if set(map(type, members)) != {str}:
         raise MalformedRecordError(f"a {tag} row holds a member that is no text")
-    turn, step, seq, time = body["turn"], body["step"], row["seq0"], row["time0"]
-    events: list[SessionEvent] = []
-    for member, gap in zip(members, (0, *gaps), strict=True):
-        time += gap
-        data = FrozenDict({"turn": turn, "step": step, "chunk": FrozenDict(make(member))})
-        events.append(SessionEvent(ASSISTANT_CHUNK, seq, time, data))
-        seq += 1
-    if seq > MAX_SAFE_INT or not all(abs(event.time) <= MAX_SAFE_INT for event in events):
+    turn, step, seq0 = body["turn"], body["step"], row["seq0"]
+    times: list[int] = list(accumulate(gaps, initial=row["time0"]))
+    if seq0 + len(members) > MAX_SAFE_INT or not _are_safe(times):
         raise MalformedRecordError(f"the running seq or time of a {tag} row leaves the safe range")
-    return events
+    # A log is mostly these: what follows runs once a delta, and so without a call of our own.
+    if is_call:
+        chunks = [FrozenDict(head, argumentsDelta=member) for member in members]
+    else:
+        chunks = [FrozenDict(head, text=member) for member in members]
+    return [
+        SessionEvent(ASSISTANT_CHUNK, seq, time, FrozenDict(turn=turn, step=step, chunk=chunk))
+        for seq, time, chunk in zip(count(seq0), times, chunks, strict=False)
+    ]
 
 
-def _chunk_maker(
-    tag: str, body: dict[str, Any], members_key: str
-) -> Callable[[str], dict[str, Any]]:
-    """Check the keys of a row's data and return what turns a member into its chunk."""
+def _chunk_head(tag: str, body: dict[str, Any], members_key: str) -> dict[str, Any]:
+    """Check the keys of a row's data and return what all its chunks begin with."""
     optional = {"id", "name"} if tag == "tool-call-chunks" else set[str]()
     wanted = {"turn", "step", "index", "dt", members_key} | (optional & {"id"})
     if not wanted <= body.keys() <= wanted | optional:
@@ -178,17 +181,28 @@ def _chunk_maker(
     index = body["index"]
     if tag != "tool-call-chunks":
         kind = "text-delta" if tag == "text-chunks" else "reasoning-delta"
-        return lambda text: {"type": kind, "index": index, "text": text}
+        return {"type": kind, "index": index}
     call_id, name = body["id"], body.get("name")
     if type(call_id) is not str or ("name" in body and type(name) is not str):
         raise MalformedRecordError("'id' and 'name' of a tool-call-chunks row must be texts")
     head: dict[str, Any] = {"type": "tool-call-delta", "index": index, "id": call_id}
     if "name" in body:
         head["name"] = name
-    return lambda text: {**head, "argumentsDelta": text}
+    return head
+
+
+def _are_safe(values: list[Any]) -> bool:
+    """Return whether there are values, and all are safe integers."""
+    return (
+        set(map(type, values)) == {int}
+        and min(values) >= -MAX_SAFE_INT
+        and max(values) <= MAX_SAFE_INT
+    )
 
 
 def _check_ints(tag: str, values: list[Any]) -> None:
+    if _are_safe(values):
+        return
     for value in values:
         if type(value) is not int or abs(value) > MAX_SAFE_INT:
             raise MalformedRecordError(f"a {tag} row holds {value!r} where a safe integer belongs")

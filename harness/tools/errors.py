@@ -14,7 +14,7 @@ HarnessError
 Messages of the last five reach the model: they say what was wrong and what to do next.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from harness.errors import HarnessError
@@ -79,9 +79,13 @@ class ToolNotFoundError(ToolError, LookupError):
 
     code: str = "UNKNOWN_TOOL"
 
-    def __init__(self, name: str) -> None:
-        """Name the tool, shortened when the model made up a very long name."""
-        super().__init__(f'unknown tool "{_shorten(name)}"')
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        """Name the tool, shortened when very long, and those of the `known` ones it resembles."""
+        from difflib import get_close_matches
+
+        asked = _shorten(name)
+        near = " or ".join(f'"{one}"' for one in get_close_matches(asked, list(known)))
+        super().__init__(f'unknown tool "{asked}"{near and f"; did you mean {near}?"}')
 
 
 class ToolOutputError(ToolError):

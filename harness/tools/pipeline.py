@@ -195,9 +195,10 @@ class ToolPipeline:
     async def _body(self, execution: ToolExecution) -> ToolExecutionResult:
         """Run the tool once; called again when a wrapper retries. Never raises for the tool."""
         run = run_of(execution)
-        tool = self._view_of(execution.agent).tools.get(execution.name)
+        visible = self._view_of(execution.agent).tools
+        tool = visible.get(execution.name)
         if tool is None:
-            return error_result(ToolNotFoundError(execution.name))
+            return error_result(ToolNotFoundError(execution.name, visible))
         outer = execution.signal
         signal = outer
         if outer is not run.caller_signal:

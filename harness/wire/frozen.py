@@ -34,6 +34,7 @@ class DeepTuple(tuple[Any, ...]):
 
 
 MAX_PLAIN_DEPTH = 250
+_SCALARS: frozenset[type] = frozenset({str, int, float, bool, type(None)})
 
 
 def as_tuple(items: Iterable[T]) -> tuple[T, ...]:
@@ -71,15 +72,26 @@ def thaw(value: Json) -> Json:
 
 
 def _frozen(value: Json, n_levels: int) -> Json:
-    if isinstance(value, FrozenDict):
+    """Copy what is not frozen yet; scalars are looked at in place, since most members are some."""
+    is_plain = type(value) is dict
+    if not is_plain and isinstance(value, FrozenDict):
         return value
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, Any]", value).items()
-        return FrozenDict({key: _frozen(item, n_levels - 1) for key, item in items})
+    if is_plain or isinstance(value, Mapping):
+        return FrozenDict(
+            {
+                key: item if type(item) in _SCALARS else _frozen(item, n_levels - 1)
+                for key, item in cast("Mapping[str, Any]", value).items()
+            }
+        )
     if isinstance(value, (list, tuple)):
         if n_levels < 0:
             raise RecursionError
-        return tuple([_frozen(item, n_levels - 1) for item in cast("list[Any]", value)])
+        return tuple(
+            [
+                item if type(item) in _SCALARS else _frozen(item, n_levels - 1)
+                for item in cast("list[Any]", value)
+            ]
+        )
     return value
 
 

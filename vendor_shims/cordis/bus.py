@@ -7,7 +7,7 @@ tuple for rebuilding, so ten thousand listeners of one event come and go in line
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .collect import discard, is_awaitable
@@ -79,7 +79,17 @@ class EventBus:
         self, event: EventName, args: tuple[Any, ...], target: object, *, contain: bool | None
     ) -> None:
         """Call every listener in order; see `Context.emit`."""
-        listeners = self._select(event, "emit", args, target)
+        # What `_select` does, without its call: an append dispatches twice, once mostly to nobody.
+        if self.tree.debug or self._observers.ready != ():
+            self._announce(event, "emit", args, target)
+        slot = self.slots.get(event)
+        if slot is None:
+            return
+        listeners: Sequence[ListenerEffect] | None = slot.ready
+        if listeners is None:
+            listeners = slot.order()
+        if target is not None:
+            listeners = _matching(listeners, target)
         if not listeners:
             return
         if target is None and TARGET.get() is None:
@@ -231,11 +241,9 @@ class EventBus:
 
     def _select(
         self, event: EventName, mode: str, args: tuple[Any, ...], target: object
-    ) -> tuple[ListenerEffect, ...]:
-        if self.tree.debug:
-            _check_mode(event, mode)
-        if self._observers.ready != () and not event.startswith(INTERNAL):
-            self.emit(INTERNAL_DISPATCH, (mode, str(event), args, target), None, contain=False)
+    ) -> Sequence[ListenerEffect]:
+        if self.tree.debug or self._observers.ready != ():
+            self._announce(event, mode, args, target)
         slot = self.slots.get(event)
         if slot is None:
             return ()
@@ -244,13 +252,19 @@ class EventBus:
             listeners = slot.order()
         return listeners if target is None else _matching(listeners, target)
 
+    def _announce(self, event: EventName, mode: str, args: tuple[Any, ...], target: object) -> None:
+        if self.tree.debug:
+            _check_mode(event, mode)
+        if self._observers.ready != () and not event.startswith(INTERNAL):
+            self.emit(INTERNAL_DISPATCH, (mode, str(event), args, target), None, contain=False)
 
-def _matching(listeners: tuple[ListenerEffect, ...], target: object) -> tuple[ListenerEffect, ...]:
+
+def _matching(listeners: tuple[ListenerEffect, ...], target: object) -> Sequence[ListenerEffect]:
     """Return the listeners that a dispatch to `target` reaches."""
     accepts = None if target is None else getattr(target, "__event_filter__", None)
-    if accepts is None:
+    if accepts is None or not listeners:
         return listeners
-    return tuple([one for one in listeners if one.unfiltered or accepts(one.ctx)])
+    return [one for one in listeners if one.unfiltered or accepts(one.ctx)]
 
 
 def _check_mode(event: EventName, mode: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from .collect import collect, discard
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from .fiber import Fiber
     from .stack import Frame
+
+_DONE = Latch()
+"""The end of every setup that nobody waited for."""
+_DONE.open()
 
 
 class Effect(Owned):
@@ -49,7 +53,8 @@ class Effect(Owned):
         self.label = label
         self.items: list[Owned | Callable[[], Any]] = []
         self._timeout_s = timeout_s
-        self._ready = Latch()
+        # Opens with the end of the setup; there is none before somebody waits or that end.
+        self._ready: Latch | None = None
         self._task: asyncio.Task[None] | None = None
         # Set at the first request to undo; open when all is undone.
         self._latch: Latch | None = None
@@ -58,7 +63,7 @@ class Effect(Owned):
         self._stop = False
         # While the call that asked for the undo has not returned, so that it takes the errors.
         self._is_asked = False
-        self._errors: list[BaseException] = []
+        self._errors: tuple[BaseException, ...] = ()
 
     @property
     def active(self) -> bool:
@@ -97,7 +102,7 @@ class Effect(Owned):
         except BaseException as error:
             discard(pending)
             discard(result)
-            self._ready.open(error)
+            self._open(error)
             self._latch = self._latch or Latch(self)
             self._unwind()
             raise
@@ -124,7 +129,7 @@ class Effect(Owned):
         if self._latch is None:
             latch = self._latch = Latch(self)
             self._stop = self._is_asked = True
-            if self._ready.is_open:
+            if self._is_set_up:
                 self._unwind()
             elif self._task is not None:
                 self._limit_setup(self._task)
@@ -145,6 +150,8 @@ class Effect(Owned):
         return None
 
     def __await__(self) -> Generator[Any, None, Self]:
+        if self._ready is None:
+            self._ready = Latch()
         yield from self._ready.__await__()
         return self
 
@@ -163,7 +170,20 @@ class Effect(Owned):
 
     @property
     def _fiber(self) -> Fiber:
-        return cast("Fiber", self.owner)
+        return self.owner  # pyright: ignore[reportReturnType] - an effect always has one
+
+    @property
+    def _is_set_up(self) -> bool:
+        return self._ready is not None and self._ready.is_open
+
+    def _open(self, error: BaseException | None) -> None:
+        """Let those go on who wait for the setup, and everybody who comes later."""
+        if self._ready is None:
+            self._ready = _DONE if error is None else Latch()
+        self._ready.open(error)
+
+    def _keep(self, error: BaseException, _label: str | None) -> None:
+        self._errors = (*self._errors, error)
 
     def _adopt(self, item: Owned) -> None:
         above: Effect | None = self
@@ -188,7 +208,7 @@ class Effect(Owned):
 
     def _limit_setup(self, task: asyncio.Task[None]) -> None:
         def give_up() -> None:
-            if not self._ready.is_open:
+            if not self._is_set_up:
                 self._set_up(None)
 
         self._fiber.tree.end_of(
@@ -200,13 +220,13 @@ class Effect(Owned):
 
     def _set_up(self, error: BaseException | None) -> None:
         """End the setup; a second call comes from one that had been given up."""
-        self._ready.open(error)
+        self._open(error)
         if error is not None:
             if self._latch is None:
                 self._latch = Latch(self)
                 self._fiber.ctx.logger.error(error)
             else:
-                self._errors.append(error)
+                self._keep(error, None)
         if self._latch is not None:
             self._unwind()
 
@@ -215,7 +235,7 @@ class Effect(Owned):
         self.unwinding = Unwind(
             self._fiber,
             lambda: items.pop() if items else None,
-            on_error=lambda error, _: self._errors.append(error),
+            on_error=self._keep,
             done=self._finish,
             timeout_s=self._timeout_s,
             effect=self,
@@ -226,14 +246,14 @@ class Effect(Owned):
         self._undone = True
         self._leave()
         latch = cast("Latch", self._latch)
-        errors, self._errors = self._errors, []
+        errors, self._errors = self._errors, ()
         if latch.is_open or not (self._is_asked or latch.is_watched):
             for error in errors:
                 self._fiber.ctx.logger.error(error)
         latch.open(combine(errors))
 
 
-def combine(errors: list[BaseException]) -> BaseException | None:
+def combine(errors: Sequence[BaseException]) -> BaseException | None:
     """Return no error, the only error, or a group of all of them in order."""
     if len(errors) < 2:
         return errors[0] if errors else None

@@ -137,7 +137,8 @@ class Waterfall(Event, Generic[P, R]):
     """Middleware around an innermost function; each listener gets `next` as last argument.
 
     With `is_async=True` the dispatcher always gets an awaitable. With `accepts_serial=True` a
-    listener may leave `next` out: it runs, what it returns is ignored, and the chain goes on.
+    listener may leave `next` out: it runs, what it returns is ignored, and the chain goes on. One
+    that has `next` and answers `None` leaves the decision to what follows, called or not.
     """
 
     __slots__ = ()

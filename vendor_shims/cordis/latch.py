@@ -31,14 +31,17 @@ class Latch:
         self.error: BaseException | None = None
         # The registration whose end this is: code that it waits for must not await it.
         self.guarded = guarded
-        self._callbacks: list[Callable[[], object]] = []
+        # Most latches open unheard, so the list is made for the first who waits.
+        self._callbacks: list[Callable[[], object]] | None = None
 
     def add(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the latch opens, or now if it is open."""
         if self.is_open:
             callback()
-        else:
+        elif self._callbacks is None:
             self.is_watched = True
+            self._callbacks = [callback]
+        else:
             self._callbacks.append(callback)
 
     def open(self, error: BaseException | None = None) -> None:
@@ -47,8 +50,8 @@ class Latch:
             return
         self.is_open = True
         self.error = error
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
+        callbacks, self._callbacks = self._callbacks, None
+        for callback in callbacks or ():
             callback()
 
     def __await__(self) -> Generator[Any, None, None]:

@@ -114,12 +114,12 @@ class Lifecycle(Owned):
         self.cleanup_errors: list[BaseException] = []
         self.table: dict[Owned, None] = {}
         self.bindings: dict[Realm, Binding] = {}
-        self.deps: list[tuple[str, Realm, InjectSpec]] = []
+        self.deps: tuple[tuple[str, Realm, InjectSpec], ...] = ()
         self.view: dict[Realm, Binding] = {}
         self.target: Target | None = None
         self.loaded: Target | None = None
         self.failed_target: Target | None = None
-        self.drains: list[Drain] = []
+        self.drains: tuple[Drain, ...] = ()
         self.unwinding: Unwind | None = None
         self._setup: Setup | None = None
         self._idle: Latch | None = None
@@ -128,7 +128,7 @@ class Lifecycle(Owned):
 
     @property
     def _me(self) -> Fiber:
-        return cast("Fiber", self)
+        return self  # pyright: ignore[reportReturnType] - nothing else derives; asked very often
 
     @property
     def is_active(self) -> bool:
@@ -157,16 +157,15 @@ class Lifecycle(Owned):
         for name, spec in self.inject.items():
             if spec.is_followed:
                 realm = self.ctx.realm(name)
-                self.deps.append((name, realm, spec))
+                self.deps = (*self.deps, (name, realm, spec))
                 realm.watchers[self._me] = None
         self.retarget()
 
     def resolve_dependencies(self) -> bool:
         """Look every dependency up again; return whether one stands in another realm now."""
-        deps, self.deps = self.deps, []
-        for name, realm, spec in deps:
-            found = self.ctx.realm(name)
-            self.deps.append((name, found, spec))
+        deps = self.deps
+        self.deps = tuple([(name, self.ctx.realm(name), spec) for name, _, spec in deps])
+        for (_, realm, _), (_, found, _) in zip(deps, self.deps, strict=True):
             if found is not realm:
                 realm.watchers.pop(self._me, None)
                 found.watchers[self._me] = None
@@ -362,7 +361,7 @@ class Lifecycle(Owned):
         for realm, binding in self.view.items():
             self.ctx.__dict__.pop(realm.name, None)
             binding.committers.pop(self._me, None)
-            for drain in tuple(binding.provider.drains):
+            for drain in binding.provider.drains:
                 drain.left(self._me)
         self.view.clear()
 

@@ -44,7 +44,7 @@ class ListenerEffect(Owned):
         self.event = slot.name
         self.slot: Slot | None = slot
         self.fn = fn
-        self.call = _awaited_first(fn) if accepts_serial else fn
+        self.call = _joining(fn) if accepts_serial else fn
         self.gate = once
         self.unfiltered = unfiltered
         # Each with whether it was asked to stop, which happens once.
@@ -137,8 +137,12 @@ async def _ended(tasks: tuple[asyncio.Task[Any], ...]) -> None:
     await asyncio.wait(tasks)
 
 
-def _awaited_first(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a listener without a `next` parameter join a waterfall: run it, then go on."""
+def _joining(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a listener join a waterfall whose listeners need not decide.
+
+    Without a `next` parameter it runs, and then the chain goes on; with one, answering nothing
+    leaves the decision to what follows. One that takes any arguments keeps full control.
+    """
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):  # builtins without a signature take what they are given
@@ -149,7 +153,7 @@ def _awaited_first(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     def adapted(*args: Any) -> Any:
         if len(positional) != len(args) - 1:
-            return fn(*args)
+            return _or_what_follows(fn, *args)
         return _then(fn(*args[:-1]), args[-1])
 
     return adapted
@@ -159,3 +163,20 @@ async def _then(first: Any, following: Callable[[], Any]) -> Any:
     if first is not None and is_awaitable(first):
         await first
     return following()
+
+
+async def _or_what_follows(fn: Callable[..., Any], *args: Any) -> Any:
+    """Return what a listener decides, or else what its `next` decided, or will now."""
+    decided: list[Any] = []
+
+    async def following() -> Any:
+        result = args[-1]()
+        decided[:] = [await result if is_awaitable(result) else result]
+        return decided[0]
+
+    answer = fn(*args[:-1], following)
+    if answer is not None and is_awaitable(answer):
+        answer = await answer
+    if answer is not None:
+        return answer
+    return decided[0] if decided else args[-1]()

@@ -29,7 +29,7 @@ class Drain:
         self.pending = dict.fromkeys(pending)
         self._done = done
         self._timer: TimerHandle | None = None
-        owner.drains.append(self)
+        owner.drains = (*owner.drains, self)
         if owner.dispose_timeout_s is not None:
             self._arm(owner.dispose_timeout_s)
 
@@ -61,7 +61,7 @@ class Drain:
     def _finish(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self.owner.drains.remove(self)
+        self.owner.drains = tuple([one for one in self.owner.drains if one is not self])
         self.owner.note_progress()
         self.owner.tree.post(self._done)
 

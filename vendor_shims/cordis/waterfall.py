@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .listener import ListenerEffect
 
 
-Chain = tuple["tuple[ListenerEffect, ...]", tuple[Any, ...], Callable[..., Any] | None, bool]
+Chain = tuple["Sequence[ListenerEffect]", tuple[Any, ...], Callable[..., Any] | None, bool]
 """What all links of a dispatch share: listeners, arguments, the innermost function, and whether
 every `next()` and the result must be awaitable. A plain tuple, since that unpacks fastest."""
 

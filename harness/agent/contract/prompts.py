@@ -142,14 +142,27 @@ class PreStepCases(LoopStage):
         assert heard == ["serial", "around", "silent"]
         assert reasons_of(agent) == [{"kind": "completed"}]
 
-    async def test_returning_nothing_leaves_the_decision_to_the_others(self, world: World):
+    @pytest.mark.spec("04-I7")
+    @pytest.mark.parametrize("goes_on", [True, False])
+    @pytest.mark.parametrize("is_refused", [True, False])
+    async def test_returning_nothing_leaves_the_decision_to_the_others(
+        self, world: World, *, goes_on: bool, is_refused: bool
+    ):
         async def silent(_pending: StepPending, following: Next[Any]) -> Any:
-            await following()
+            if goes_on:
+                await following()
+
+        def decide(_pending: StepPending, _following: Next[Any]) -> Any:
+            return Reject("enough") if is_refused else Enter([note("the date")])
 
         world.root.on(PRE_STEP, silent)
+        world.root.on(PRE_STEP, decide)
         agent = await world.agent(says("Hello."))
         await world.turn(agent)
-        assert reasons_of(agent) == [{"kind": "completed"}]
+        if is_refused:
+            assert reasons_of(agent) == [{"kind": "rejected", "message": "enough"}]
+        else:
+            assert "the date" in world.model.requests[0].messages[-1].text
 
     @pytest.mark.spec("04-I8")
     @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from harness.agent.events import (
 )
 from harness.agent.types import AgentStatus, InboxTarget
 from harness.session import SESSION_EVENT
+from harness.session_persistence import MemoryStorage
 from harness.testing.model import calls, calls_all, says
 from harness.tools import ToolExecution
 from vendor_shims.cordis import Next
@@ -243,6 +244,28 @@ class SteeringCases(LoopStage):
         event = events_of(agent, "steering/message")[0]
         assert event.data["envelope"] == "raw"
         assert texts_of(agent, "steering/message") == ["go on"]
+
+    @pytest.mark.spec("03-68")
+    async def test_another_envelope_for_steering_leaves_what_entered_as_it_was(self, world: World):
+        async def steer(_args: object, execution: ToolExecution) -> str:
+            assert execution.agent is not None
+            world.receipts.append(execution.agent.steer("left"))
+            return "steered"
+
+        world.tool("steer", steer)
+        await world.persist(MemoryStorage())
+        loop = await world.mount()
+        agent = await world.agent(calls("steer", {}), says("Left."))
+        await world.turn(agent)
+        before = agent.session.derive_messages()
+        await loop.dispose()
+        await world.mount(steering_envelope="raw")
+        again = (await world.resume(agent.id, calls("steer", {}), says("Left."))).agent
+        await world.turn(again)
+        assert texts_of(again, "steering/message") == [
+            '<context source="user">left</context>', "left",
+        ]  # fmt: skip
+        assert again.session.derive_messages()[: len(before)] == before
 
     async def test_an_injection_may_bring_its_own_frame(self, world: World):
         agent = await world.agent()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.agent import Content
-from harness.llm import Message, create_user_message
+from harness.llm import USER_SOURCE, Message, create_user_message
 from harness.session import (
     ASSISTANT_ATTEMPT,
     ASSISTANT_CHUNK,
@@ -43,7 +43,7 @@ def make_message(content: Content | Message, source: Mapping[str, Any] | None) -
     """Return the message that a delivery was given, or one around its content."""
     if isinstance(content, Message):
         return content
-    return create_user_message(content, source=source or {"kind": "user"})
+    return create_user_message(content, source=source or USER_SOURCE)
 
 
 def check_message(message: Message) -> None:

@@ -44,10 +44,8 @@ class Creation:
         self._loop = loop
         self._owner = owner
         self._gone = AbortController()
-        sources = [self._gone.signal]
-        if signal is not None:
-            sources.append(signal)
-        self._signal = AbortSignal.any(sources)
+        gone = self._gone.signal
+        self._signal = gone if signal is None else AbortSignal.any((gone, signal))
 
     async def create(self, options: CreateAgentOptions) -> AgentHandle:
         """Make a new session and its agent."""
@@ -127,6 +125,7 @@ class Creation:
         if commit is not None:
             commit.commit()
         self._publish(agent, teardown, source)
+        teardown.on_begin = None  # nothing is left to give up, nor to keep for that
         return AgentHandle(agent, teardown.dispose, teardown.request)
 
     def _publish(

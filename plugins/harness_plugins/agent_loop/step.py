@@ -50,10 +50,11 @@ class Step:
         self._number = number
         self._signal = signal
         self._calls: CallLog | None = None
+        self._place = FrozenDict(turn=turn, step=number)
 
     def open(self) -> None:
         """Append the beginning; `run` must follow."""
-        self._agent.session.append(STEP_START, FrozenDict(turn=self._turn, step=self._number))
+        self._agent.session.append(STEP_START, self._place)
 
     async def run(self, assembly: PromptAssembly) -> StepResult:
         """Ask the model, run its calls, append everything up to the end.
@@ -196,7 +197,7 @@ class Step:
         for action in (
             self._settle_calls,
             agent.buffer.drain_contexts,
-            lambda: agent.session.append(STEP_END, FrozenDict(turn=self._turn, step=self._number)),
+            lambda: agent.session.append(STEP_END, self._place),
         ):
             try:
                 action()

@@ -35,7 +35,8 @@ class Teardown:
         """Register the end of an agent to come with the loop and the owner."""
         self._loop = loop
         self._owner = owner
-        self._on_begin = on_begin
+        # Tells the creation to give up; `None` once the agent is published.
+        self.on_begin: Callable[[], None] | None = on_begin
         self._agent: ReactLoopAgent | None = None
         self._scope: Scope | None = None
         self.stored: Closable | None = None
@@ -89,7 +90,8 @@ class Teardown:
     def _run(self) -> Awaitable[None]:
         """Stop the agent now; the result is the rest of its end."""
         loop = self._loop
-        self._on_begin()
+        if self.on_begin is not None:
+            self.on_begin()
         if self._agent is not None:
             self._agent.begin_disposal()
         if not loop.ctx.fiber.accepts:

@@ -134,24 +134,36 @@ class CallLog:
             self.skip(index, code)
 
     def settle_unanswered(self) -> None:
-        """Close what a failure left open, in words that say whether a retry is safe."""
-        session = self._agent.session
+        """Close what a failure left open, in words that say whether a retry is safe.
+
+        Raises:
+            Exception: some answers were refused by a listener; all others are there.
+        """
+        failures: list[Exception] = []
         for index in list(self.open):
-            call_seq = self.open[index]
-            data = unanswered_result(
-                self.calls[index].id,
-                turn=self.turn,
-                step=self.step,
-                seq=session.seq,
-                call_seq=call_seq,
-            )
-            session.append(
-                TOOL_RESULT,
-                data,
-                surface_op="append",
-                source_event_seqs=None if call_seq is None else (call_seq,),
-            )
-            del self.open[index]
+            try:
+                self._settle(index)
+            except Exception as failure:  # noqa: BLE001 - one refusal costs no other call its answer
+                failures.append(failure)
+        if failures:
+            raise failures[0] if len(failures) == 1 else ExceptionGroup("unanswered", failures)
+
+    def _settle(self, index: int) -> None:
+        session, call_seq = self._agent.session, self.open[index]
+        data = unanswered_result(
+            self.calls[index].id,
+            turn=self.turn,
+            step=self.step,
+            seq=session.seq,
+            call_seq=call_seq,
+        )
+        session.append(
+            TOOL_RESULT,
+            data,
+            surface_op="append",
+            source_event_seqs=None if call_seq is None else (call_seq,),
+        )
+        del self.open[index]
 
     def append_contexts(self) -> None:
         """Append what tools want to say behind the results, in model order."""

@@ -66,8 +66,7 @@ class Turn:
     async def run(self) -> None:
         """Run from `turn/start` to `turn/end`; raises only when `turn/start` was refused."""
         agent = self._agent
-        trigger = {"turn": self.number, "trigger": MESSAGE_TRIGGER}
-        agent.session.append(TURN_START, freeze_json(trigger))
+        agent.session.append(TURN_START, FrozenDict(turn=self.number, trigger=MESSAGE_TRIGGER))
         try:
             if await self._intake():
                 await self._run_steps()

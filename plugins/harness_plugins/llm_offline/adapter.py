@@ -111,7 +111,7 @@ def _decide(options: GenerateOptions, situation: Situation) -> tuple[str, ToolMo
     intent = read_intent(situation.task)
     move = next_move(intent, situation)
     text = answer_text(intent, situation) if move is None else move.lead
-    return (f"{NOTICE}\n\n{text}" if situation.is_first_answer else text), move
+    return (f"{NOTICE}\n\n{text}" if situation.is_new_here else text), move
 
 
 def _text_chunks(text: str) -> Iterator[StreamChunk]:

@@ -22,6 +22,7 @@ class Situation:
     """Hold the task, what was done for it so far, and which tools there are.
 
     `n_steps` counts the answers given to this task, `n_calls` all tool calls of the conversation.
+    `is_new_here` says that the answer before this one, if any, came from somebody else.
     """
 
     task: str
@@ -29,7 +30,7 @@ class Situation:
     tools: dict[str, frozenset[str]]
     n_steps: int
     n_calls: int
-    is_first_answer: bool
+    is_new_here: bool
 
 
 def read_situation(options: GenerateOptions) -> Situation:
@@ -44,7 +45,7 @@ def read_situation(options: GenerateOptions) -> Situation:
         tools={tool.name: _parameters(tool.parameters) for tool in options.tools},
         n_steps=sum(message.role == "assistant" for message in since),
         n_calls=len(calls),
-        is_first_answer=all(message.role != "assistant" for message in messages),
+        is_new_here=_is_new_here(options),
     )
 
 
@@ -56,6 +57,15 @@ def _task_index(messages: tuple[Message, ...]) -> int | None:
     ]
     typed = [index for index in texts if messages[index].source.get("kind") == "user"]
     return (typed or texts or [None])[-1]
+
+
+def _is_new_here(options: GenerateOptions) -> bool:
+    for message in reversed(options.messages):
+        if message.role == "assistant":
+            source, config = message.source, options.config
+            asked = (config.provider, config.model)
+            return (source.get("provider"), source.get("model")) != asked
+    return True
 
 
 def _calls(message: Message) -> list[ToolCallBlock]:

@@ -54,7 +54,9 @@ class LogFile:
             self._publish(temp)
             published = True
             self._sync_name()
-        except (OSError, SessionAlreadyExistsError):
+        except (OSError, SessionAlreadyExistsError) as error:
+            if isinstance(error, OSError):
+                self._name(error)
             self._files.close(fd)
             self._try_unlink(temp)
             # A name that cannot be taken back may or may not survive: reopening finds out.
@@ -78,7 +80,7 @@ class LogFile:
             if self._fsync == "batch":
                 self._sync_now(fd)
         except OSError as error:
-            error.filename = error.filename or self._path
+            self._name(error)
             self._roll_back(fd, error)
             raise
         self._size += len(data)
@@ -91,7 +93,8 @@ class LogFile:
                 self._files.truncate(fd, committed_bytes)
                 self._sync_now(fd)
                 self._size = committed_bytes
-        except OSError:
+        except OSError as error:
+            self._name(error)
             self.usable = False
             raise
         if data:
@@ -161,8 +164,16 @@ class LogFile:
 
     def _sync_now(self, fd: int) -> None:
         if self._fsync != "never":
-            self._files.fsync(fd)
+            try:
+                self._files.fsync(fd)
+            except OSError as error:
+                self._name(error)
+                raise
         self._unsynced = False
+
+    def _name(self, error: OSError) -> None:
+        """Say which file an error is about, where the call knew only a descriptor."""
+        error.filename = error.filename or self._path
 
     def _sync_name(self) -> None:
         if self._fsync != "never":

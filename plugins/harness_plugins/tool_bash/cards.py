@@ -22,9 +22,13 @@ def present_call(arguments: Arguments) -> TerminalCall:
 
 
 def presentation_meta(_arguments: Arguments, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how the command ended, for cards made from the log."""
-    ended = {"exitCode": value["exitCode"], "signal": value["signal"]}
-    return {key: fact for key, fact in ended.items() if fact is not None}
+    """Return how the command ended and where cut output is, for cards made from the log.
+
+    A stream is there only when it was cut: `{truncated: true, spillPath?}`.
+    """
+    facts = {"exitCode": value["exitCode"], "signal": value["signal"]}
+    facts |= {name: _cut(value[name]) for name in ("stdout", "stderr")}
+    return {key: fact for key, fact in facts.items() if fact is not None}
 
 
 def present_result(arguments: Arguments, result: Mapping[str, Any]) -> TerminalResult | None:
@@ -42,6 +46,13 @@ def present_result(arguments: Arguments, result: Mapping[str, Any]) -> TerminalR
     if "signal" in meta:
         card["signal"] = meta["signal"]
     return card
+
+
+def _cut(stream: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is known about output that was cut, without its text."""
+    if not stream["truncated"]:
+        return None
+    return {key: fact for key, fact in stream.items() if key != "text"}
 
 
 def _text(block: Mapping[str, str] | TextBlock) -> str:

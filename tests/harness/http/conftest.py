@@ -5,6 +5,7 @@ import pytest
 from harness.http import HttpService
 from harness.testing import MockServer
 from vendor_shims.cordis import Context
+from vendor_shims.timer import VirtualClock
 
 
 @pytest.fixture
@@ -24,3 +25,17 @@ async def http(context):
     context.plugin(HttpService)
     await context.settle()
     return context.require("http")
+
+
+@pytest.fixture
+def clock():
+    return VirtualClock()
+
+
+@pytest.fixture
+async def timed_http(clock):
+    """A service whose time passes only when the test says so."""
+    async with Context(clock=clock) as ctx:
+        ctx.plugin(HttpService)
+        await ctx.settle()
+        yield ctx.require("http")

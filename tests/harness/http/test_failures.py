@@ -138,23 +138,39 @@ async def test_what_came_before_the_break_is_handed_out(http, server):
     assert seen == [b"one", b"two"]
 
 
-async def test_headers_that_do_not_come_in_time(http, server):
-    await http.warm()  # loading the client would count as well
+async def test_headers_that_do_not_come_in_time(timed_http, clock, server):
     server.enqueue(Reply(has_head=False, ending="stall"))
-    with pytest.raises(HttpTimeoutError, match=r"did not answer within 0\.05 s") as caught:
-        await http.request(request_to(server, first_byte_s=0.05))
-    assert (caught.value.kind, caught.value.timeout_s) == ("first-byte", 0.05)
-    assert isinstance(caught.value, TimeoutError)
+
+    async def ask():
+        with pytest.raises(HttpTimeoutError, match=r"did not answer within 30 s") as caught:
+            await timed_http.request(request_to(server, first_byte_s=30))
+        assert (caught.value.kind, caught.value.timeout_s) == ("first-byte", 30)
+        assert isinstance(caught.value, TimeoutError)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await until(lambda: server.exchanges)
+        await clock.advance(29.9)
+        assert server.exchanges[0].outcome != "client_closed"
+        await clock.advance(0.1)
     await until(lambda: server.exchanges[0].outcome == "client_closed")
 
 
-async def test_a_body_that_stops_coming(http, server):
+async def test_a_body_that_stops_coming(timed_http, clock, server):
     server.enqueue(raw_reply([b"one"], ending="stall"))
-    async with http.stream(request_to(server, idle_s=0.05)) as stream:
+    async with timed_http.stream(request_to(server, idle_s=30)) as stream:
         assert await anext(stream) == b"one"
-        with pytest.raises(HttpTimeoutError, match=r"sent nothing for 0\.05 s") as caught:
-            await anext(stream)
-    assert caught.value.kind == "idle"
+        await clock.advance(60)  # nobody was waiting
+
+        async def read():
+            with pytest.raises(HttpTimeoutError, match=r"sent nothing for 30 s") as caught:
+                await anext(stream)
+            assert caught.value.kind == "idle"
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            await anyio.wait_all_tasks_blocked()
+            await clock.advance(30)
     await until(lambda: server.exchanges[0].outcome == "client_closed")
 
 

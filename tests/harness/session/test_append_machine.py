@@ -189,6 +189,12 @@ class Machine(RuleBasedStateMachine):
         marker = "append" if kind in SURFACE_TYPES else None
         self.append(kind, members, surface_op=marker)
 
+    @rule(kind=KINDS, data=st.sampled_from([float("nan"), -0.0, b"", {1}, 2**60, {1: 2}, object()]))
+    def no_json(self, kind: str, data: object) -> None:
+        marker = "append" if kind in SURFACE_TYPES else None
+        members = {**self.plausible(kind), "x": [data]}
+        assert self.append(kind, members, surface_op=marker) is None
+
     @rule(kind=st.sampled_from(["turn/start", "turn/end", "step/start", "step/end"]))
     def bracket(self, kind: str) -> None:
         self.append(kind, self.plausible(kind))
@@ -325,4 +331,4 @@ class Machine(RuleBasedStateMachine):
         assert planted.events[: len(events)] == events
 
 
-TestAppendMachine = pytest.mark.spec("03-202")(Machine.TestCase)
+TestAppendMachine = pytest.mark.spec("03-P8", "03-P12", "03-202")(Machine.TestCase)

@@ -118,6 +118,7 @@ def test_the_balanced_prefix_ends_outside_a_turn(log):
     assert balanced_prefix(whole[:4]) == ()
 
 
+@pytest.mark.spec("03-P25")
 @given(balanced_logs(), st.data())
 def test_every_boundary_is_accepted_exactly_outside_a_turn(log, data):
     open_turns: set[int] = set()

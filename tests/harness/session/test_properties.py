@@ -37,7 +37,7 @@ def test_what_the_writer_writes_breaks_no_rule(log):
     assert check_log(log.events, is_complete=True) == ()
 
 
-@pytest.mark.spec("03-202")
+@pytest.mark.spec("03-P2", "03-202")
 @given(log_prefixes())
 def test_any_prefix_is_balanced_by_its_closers(prefix):
     closers = interrupted_turn_closers(prefix)
@@ -51,7 +51,7 @@ def test_any_prefix_is_balanced_by_its_closers(prefix):
     LogWriter(session).turn()
 
 
-@pytest.mark.spec("03-202")
+@pytest.mark.spec("03-P3", "03-202")
 @given(logs, st.lists(st.booleans(), min_size=60, max_size=60))
 def test_the_history_is_the_fold_of_the_surface_whenever_it_was_read(log, reads):
     session = Session("s", now_ms=lambda: 0)
@@ -69,7 +69,7 @@ def test_the_history_is_the_fold_of_the_surface_whenever_it_was_read(log, reads)
     assert session.derive_messages() == [one for one in derived if one is not None]
 
 
-@pytest.mark.spec("03-202")
+@pytest.mark.spec("03-P4", "03-202")
 @given(logs)
 def test_a_replay_derives_the_same(log):
     source = log.session
@@ -84,7 +84,7 @@ def test_a_replay_derives_the_same(log):
     assert [event.type for event in again.events].count(END_SEED) == 1
 
 
-@pytest.mark.spec("03-202")
+@pytest.mark.spec("03-P5", "03-202")
 @given(logs, st.data())
 def test_log_only_noise_changes_no_history(log, data):
     before = log.session.derive_messages()
@@ -140,7 +140,7 @@ def reachable(roots: list[Any]) -> list[Any]:
     return list(found.values())
 
 
-@pytest.mark.spec("03-6", "03-202")
+@pytest.mark.spec("03-6", "03-P10", "03-202")
 @given(logs)
 def test_nothing_reachable_from_a_log_can_be_changed(log):
     session = log.session
@@ -163,7 +163,7 @@ def test_nothing_reachable_from_a_log_can_be_changed(log):
 # -- observers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.spec("03-202")
+@pytest.mark.spec("03-P9", "03-202")
 @given(logs, st.data())
 def test_raising_observers_change_no_log(log, data):
     class Loud:
@@ -268,7 +268,7 @@ def illegal_edits(events: tuple[SessionEvent, ...], draw: Any) -> list[SessionEv
     return log
 
 
-@pytest.mark.spec("03-202")
+@pytest.mark.spec("03-P26", "03-202")
 @given(logs, st.data())
 def test_no_single_illegal_edit_goes_unnoticed(log, data):
     assume(log.events)

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.session import SessionEvent, event_to_json
+from harness.session import Session, SessionEvent, event_to_json
+from harness.session.testing import LogWriter, balanced_logs
 from harness.session_persistence import (
     MalformedRecordError,
     decode_storage_record,
     encode_lines,
     pack_chunk_runs,
 )
-from harness.wire import FrozenDict, loads
+from harness.wire import FrozenDict, dumps, loads
 
 NO_LIMIT = 2**40
 
@@ -41,10 +42,14 @@ def round_trip(events: list[SessionEvent]) -> list[SessionEvent]:
     return [event for line in lines for event in decode_storage_record(loads(line))]
 
 
-@pytest.mark.spec("05-43")
+@pytest.mark.spec("05-43", "03-76")
 def test_three_deltas_pack_and_two_do_not():
-    assert len(pack_chunk_runs([text(0), text(1)])) == 2
-    (row,) = pack_chunk_runs([text(5, "He"), text(6, "llo", time=30), text(7, " there", time=39)])
+    two = [text(0), text(1)]
+    assert pack_chunk_runs(two) == [event_to_json(event) for event in two]
+    assert round_trip(two) == two
+    three = [text(5, "He"), text(6, "llo", time=30), text(7, " there", time=39)]
+    (row,) = pack_chunk_runs(three)
+    assert round_trip(three) == three
     assert row == {
         "type": "text-chunks",
         "seq0": 5,
@@ -53,7 +58,7 @@ def test_three_deltas_pack_and_two_do_not():
     }
 
 
-@pytest.mark.spec("05-43")
+@pytest.mark.spec("05-43", "03-77")
 def test_tool_call_rows_carry_id_and_name_and_a_name_change_splits_them():
     named = [call(seq, name="bash") for seq in range(3)]
     (row,) = pack_chunk_runs(named)
@@ -74,9 +79,13 @@ def test_tool_call_rows_carry_id_and_name_and_a_name_change_splits_them():
     ]
     other = [call(seq, name="read") for seq in range(3, 6)]
     assert len(pack_chunk_runs([*named, *other])) == 2
+    elsewhere = [call(seq, name="bash", id="c2") for seq in range(3, 6)]
+    assert [row["data"]["id"] for row in pack_chunk_runs([*named, *elsewhere])] == ["c1", "c2"]
+    for other_run in (nameless, other, elsewhere):
+        assert round_trip([*named, *other_run]) == [*named, *other_run]
 
 
-@pytest.mark.spec("05-43")
+@pytest.mark.spec("05-43", "03-77")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -109,6 +118,21 @@ def test_an_event_of_another_shape_ends_the_run(odd: SessionEvent):
     assert pack_chunk_runs(events) == [event_to_json(event) for event in events]
 
 
+@pytest.mark.spec("03-78")
+@pytest.mark.parametrize(
+    "odd",
+    [
+        delta(1, {"type": "text-delta", "index": 0, "text": "b", "extra": FrozenDict(deep=(1,))}),
+        delta(1, {"type": "text-delta", "index": 0, "text": "b"}, extra=None),
+    ],
+)
+def test_a_delta_that_carries_more_keeps_it(odd: SessionEvent):
+    events = [text(0), odd, text(2), text(3), text(4)]
+    assert pack_chunk_runs(events)[1] == event_to_json(odd)
+    assert round_trip(events) == events
+
+
+@pytest.mark.spec("03-79")
 def test_gaps_may_be_negative_and_texts_stay_apart():
     events = [text(0, " ", time=9), text(1, "", time=4), text(2, "\n", time=4)]
     assert round_trip(events) == events
@@ -140,7 +164,7 @@ CHUNKS = st.one_of(
 )
 
 
-@pytest.mark.spec("05-44")
+@pytest.mark.spec("05-44", "03-P11")
 @given(st.lists(CHUNKS, max_size=30), st.randoms(use_true_random=False))
 def test_packing_is_invisible(chunks: list[dict[str, Any]], rng: random.Random):
     events = [
@@ -168,7 +192,7 @@ def changed(row: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return row | {"data": row["data"] | fields}
 
 
-@pytest.mark.spec("05-45")
+@pytest.mark.spec("05-45", "03-80", "03-P11")
 @pytest.mark.parametrize(
     "row",
     [
@@ -178,6 +202,8 @@ def changed(row: dict[str, Any], **fields: Any) -> dict[str, Any]:
         GOOD | {"seq0": -1},
         GOOD | {"seq0": True},
         GOOD | {"seq0": 2**53},
+        GOOD | {"seq0": 5.0},
+        GOOD | {"time0": False},
         GOOD | {"time0": 1.0},
         GOOD | {"time0": 2**53 - 1},
         changed(GOOD, dt=[]),
@@ -207,15 +233,46 @@ def test_malformed_records_are_refused(row: object):
         decode_storage_record(row)
 
 
+@pytest.mark.spec("03-P11")
+@given(balanced_logs(), st.randoms(use_true_random=False))
+def test_a_log_is_read_as_it_was_written_however_it_was_cut(log: LogWriter, rng: random.Random):
+    batches: list[list[SessionEvent]] = [[]]
+    for event in log.events:
+        if rng.random() < 0.3:
+            batches.append([])
+        batches[-1].append(event)
+    read = [event for batch in batches for event in round_trip(batch)]
+    assert tuple(read) == log.events
+    assert Session.create("s", read).derive_messages() == log.session.derive_messages()
+
+
+@pytest.mark.spec("03-81")
+def test_a_record_of_an_unknown_type_is_an_event():
+    record = {"type": "future/type", "seq": 3, "time": 9, "data": {"x": [1]}, "ignorable": True}
+    written = dumps(record)
+    (event,) = decode_storage_record(record)
+    assert event == SessionEvent("future/type", 3, 9, FrozenDict(x=(1,)), ignorable=True)
+    assert dumps(event_to_json(event)) == written
+
+
 def test_well_formed_rows_are_read():
     assert len(decode_storage_record(GOOD)) == 2
     assert "name" not in decode_storage_record(CALL)[0].data["chunk"]
     assert decode_storage_record(changed(CALL, name="bash"))[0].data["chunk"]["name"] == "bash"
 
 
-def test_deeply_nested_data_is_frozen_too():
+@pytest.mark.parametrize("depth", [600, 5000])
+def test_deeply_nested_data_is_frozen_as_the_encoder_needs_it(depth: int):
     value: Any = []
-    for _ in range(5000):
+    for _ in range(depth):
         value = [value]
-    (event,) = decode_storage_record({"type": "x", "seq": 0, "time": 0, "data": {"deep": value}})
-    assert type(event.data["deep"]) is tuple
+    record = {"type": "x", "seq": 0, "time": 0, "data": {"deep": value}}
+    written = dumps(record)
+    (event,) = decode_storage_record(record)
+    levels = [event.data["deep"]]
+    while levels[-1]:
+        levels += levels[-1]
+    assert len(levels) == depth + 1
+    assert all(isinstance(level, tuple) for level in levels)
+    assert tuple not in {type(level) for level in levels[300:]}  # the encoder overruns on those
+    assert dumps(event_to_json(event)) == written

@@ -66,7 +66,7 @@ def test_unknown_names_and_missing_values_are_refused() -> None:
         fill("{{none}}")
 
 
-@pytest.mark.spec("03-121")
+@pytest.mark.spec("03-121", "03-P18")
 @given(st.text(alphabet="{}abcwd _", max_size=30))
 def test_inserted_values_are_never_looked_at_again(value: str) -> None:
     text = "<{{x}}|{{x}}>"

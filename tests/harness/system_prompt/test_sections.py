@@ -271,6 +271,7 @@ async def test_two_complete_sections_fail_the_assembly_naming_both(mount: Mount)
         await prompt.assemble()
 
 
+@pytest.mark.spec("03-P18")
 @given(
     st.lists(
         st.tuples(st.booleans(), st.sampled_from("abc"), st.integers(-2, 2), st.booleans()),
@@ -301,6 +302,7 @@ async def test_the_prompt_equals_a_plain_model_for_any_order_of_changes(
             ordered = [text for _, text in sorted(expected.values(), key=lambda one: one[0])]
             assembly = await prompt.assemble(AssembleContext(scope=scope))
             assert render_prompt(assembly) == "\n\n".join(ordered)
+            assert await prompt.assemble(AssembleContext(scope=scope)) == assembly
         for *_, effect in live.values():
             effect()
         assert render_prompt(await prompt.assemble(AssembleContext(scope=agent))) == ""

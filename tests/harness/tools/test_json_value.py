@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.tools import assert_supported_json_schema, validate_json_schema_value
@@ -242,6 +242,7 @@ def schema_and_value(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
     return schema, value_for(schema)
 
 
+@pytest.mark.spec("03-P14")
 @given(schema_and_value())
 def test_values_made_for_a_schema_fit_and_a_dropped_member_is_missed(
     pair: tuple[dict[str, Any], Any],
@@ -252,3 +253,79 @@ def test_values_made_for_a_schema_fit_and_a_dropped_member_is_missed(
         name = schema["required"][0]
         del value[name]
         assert check(schema, value)[0].startswith("missing required property")
+
+
+@st.composite
+def schema_and_wrong_value(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
+    """Make a value that fits but for one part, somewhere in it."""
+    schema, value = draw(schema_and_value())
+
+    def spoil(node: dict[str, Any], fitting: Any) -> Any:
+        ways = ["here"]
+        if node.get("type") == "object":
+            ways += [*map(str, node["properties"])] if node["properties"] else []
+            ways += [] if node["additionalProperties"] else ["more"]
+        elif node.get("type") == "array" and fitting:
+            ways.append("item")
+        way = draw(st.sampled_from(ways))
+        if way == "here":
+            return _of_another_kind(node)
+        if way == "item":
+            return [spoil(node["items"], fitting[0]), *fitting[1:]]
+        if way in node["properties"]:
+            return fitting | {way: spoil(node["properties"][way], fitting[way])}
+        return fitting | {"one more than allowed": 1}
+
+    spoiled = spoil(schema, value)
+    assume(spoiled is not UNSPOILABLE and UNSPOILABLE not in _parts(spoiled))
+    return schema, spoiled
+
+
+UNSPOILABLE = object()
+"""Stands where the schema takes any value."""
+
+
+def _of_another_kind(node: dict[str, Any]) -> Any:
+    other = {"string": 5, "integer": "5", "null": False, "array": {}, "object": []}
+    return other.get(node.get("type", "any"), UNSPOILABLE)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return [part for one in value for part in [one, *_parts(one)]]
+    if isinstance(value, dict):
+        return [part for one in value.values() for part in [one, *_parts(one)]]
+    return []
+
+
+@pytest.mark.spec("03-P14")
+@given(schema_and_wrong_value())
+def test_a_value_with_one_wrong_part_does_not_fit(pair: tuple[dict[str, Any], Any]) -> None:
+    schema, value = pair
+    assert check(schema, value)
+
+
+ANYTHING = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(st.characters(exclude_categories=()), max_size=3),
+        st.binary(max_size=3),
+        st.builds(object),
+        st.sampled_from([int, len, NotImplemented, ValueError("x"), {1}, range(3)]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner),
+        st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3),
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.spec("03-P14")
+@given(schemas, ANYTHING)
+def test_any_object_is_judged_without_an_error(schema: dict[str, Any], value: Any) -> None:
+    assert all(isinstance(one, str) for one in check(schema, value))

@@ -192,6 +192,18 @@ async def test_an_unknown_tool_is_answered_after_the_policies_saw_the_call(kit: 
     assert len(text_of(await kit.call("x" * 10_000))) < 200
 
 
+async def test_an_unknown_name_is_answered_with_the_visible_ones_it_resembles(
+    kit: Kit, make: Make
+) -> None:
+    agent = kit.agent()
+    for name in ("read_file", "read_files", "bash"):
+        kit.tools.register(make(name))
+    kit.of(agent).register(make("read_fill"))
+    answer = text_of(await kit.call("readfile"))
+    assert answer == 'Error: unknown tool "readfile"; did you mean "read_file" or "read_files"?'
+    assert "read_fill" in text_of(await kit.call("readfile", agent=agent))
+
+
 class Unprintable(Exception):
     """An error whose text cannot be read."""
 

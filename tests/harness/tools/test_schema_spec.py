@@ -147,6 +147,7 @@ specs = st.recursive(
 )
 
 
+@pytest.mark.spec("03-P15")
 @given(st.dictionaries(texts, specs, max_size=4))
 def test_whatever_compiles_is_in_the_subset_in_the_same_order_every_time(
     spec: dict[str, dict[str, Any]],

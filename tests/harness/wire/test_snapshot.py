@@ -26,6 +26,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.spec("03-P13")
 @given(values)
 def test_a_snapshot_is_equal_detached_and_written_like_its_source(value):
     for frozen in (snapshot_json(value), freeze_json(value)):
@@ -33,6 +34,50 @@ def test_a_snapshot_is_equal_detached_and_written_like_its_source(value):
         assert thaw(frozen) == value
         assert loads(dumps(frozen)) == value
     assert snapshot_json(snapshot_json(value)) == snapshot_json(value)
+
+
+@pytest.mark.spec("03-P13")
+@given(values)
+def test_a_snapshot_does_not_follow_its_source(value):
+    source = thaw(value)
+    frozen = [snapshot_json(source), freeze_json(source)]
+    pending = [source]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, list):
+            pending += one
+            one.append("more")
+        elif isinstance(one, dict):
+            pending += one.values()
+            one["more"] = 1
+    assert [thaw(one) for one in frozen] == [value, value]
+
+
+def cyclic() -> list[object]:
+    cycle: list[object] = [1]
+    cycle.append({"again": cycle})
+    return cycle
+
+
+bad_values = st.one_of(
+    st.sampled_from([float("nan"), float("inf"), -float("inf"), -0.0, 2**53, -(2**60)]),
+    st.binary(max_size=3),
+    st.sets(st.integers(0, 3), max_size=2),
+    st.dictionaries(st.integers() | st.none() | st.booleans(), st.none(), min_size=1, max_size=2),
+    st.builds(object),
+    st.builds(cyclic),
+    st.builds(complex),
+)
+
+
+@pytest.mark.spec("03-P13")
+@given(st.lists(values, max_size=2), bad_values, st.lists(st.booleans(), max_size=5))
+def test_one_part_that_is_no_json_spoils_the_whole_wherever_it_lies(around, bad, way):
+    whole = bad
+    for is_object in way:
+        whole = {"a": around, "b": whole} if is_object else (*around, whole)
+    with pytest.raises(NotJsonError):
+        snapshot_json(whole)
 
 
 @given(values, st.booleans())

@@ -207,3 +207,29 @@ async def test_steering_that_the_inbox_held_without_a_receipt_enters(world) -> N
     agent.wake()
     await agent.when_idle()
     assert texts_of(agent, "user/message") == ["hi", "quiet"]
+
+
+async def test_a_refused_answer_costs_no_other_call_its_own() -> None:
+    def refuse(_session, event) -> None:
+        if event.type == "tool/result" and event.data["message"]["source"]["callId"] in refused:
+            raise ValueError("not this one")
+
+    refused = {"b", "c"}
+    clock = VirtualClock()
+    async with Context(clock=clock) as root:
+        world = World(root, clock, lambda ctx, options: ctx.plugin(AgentLoop, options))
+        await world.prepare()
+        world.tool("echo")
+        root.on(SESSION_VALIDATE, refuse)
+        asked = [(call_id, "echo", {}) for call_id in "abcd"]
+        agent = await world.agent(calls_all(asked), says("Better."))
+        await world.turn(agent)
+        results = events_of(agent, "tool/result")
+        assert [event.data["message"]["source"]["callId"] for event in results] == ["a", "d"]
+        assert codes_of(agent) == [None, "TOOL_NOT_STARTED"]
+        assert types_of(agent)[-2:] == ["step/end", "turn/end"]
+        (reason,) = reasons_of(agent)
+        assert (reason["kind"], reason["message"].count("not this one")) == ("error", 3)
+        refused.clear()
+        await world.turn(agent)
+        assert reasons_of(agent)[1] == {"kind": "completed"}

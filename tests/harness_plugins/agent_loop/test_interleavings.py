@@ -593,6 +593,8 @@ class Interleavings(RuleBasedStateMachine):
 
     @rule()
     def cancel_the_host_task(self) -> None:
+        # What is queued waits for the next waking delivery: nobody goes on against the host.
+        self.scripted.may_park = True
         for task in self.drivers():
             task.cancel()
         self.rest()

@@ -16,6 +16,7 @@ from harness.llm import (
     LlmError,
     LlmService,
     Message,
+    TextBlock,
     TextDelta,
     ToolCallBlock,
     ToolSchema,
@@ -278,6 +279,17 @@ async def test_the_first_answer_says_what_it_is_and_how_to_add_a_model(talk) -> 
     texts = [m.text for m in session.messages if m.role == "assistant"]
     assert "not a language model" in texts[0]
     assert "not a language model" not in texts[1]
+
+
+async def test_whoever_comes_from_a_real_model_is_told_once(talk) -> None:
+    session = talk()
+    session.messages.append(create_user_message("hi"))
+    answer = create_assistant_message([TextBlock("Hello!")], provider="deepseek", model="chat")
+    session.messages.append(answer)
+    assert "not a language model" in await session.ask("hm")
+    assert "not a language model" not in await session.ask("hm")
+    session.messages.append(answer)
+    assert "not a language model" in await session.ask("and now?")
 
 
 @pytest.mark.spec("09-C192")

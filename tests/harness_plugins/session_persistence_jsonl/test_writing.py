@@ -115,8 +115,10 @@ async def test_a_session_that_cannot_be_created_does_not_exist(
     backend = make_backend(files)
     lease = await backend.acquire_lease(HEADER)
     files.fail(call, full(code))
-    with pytest.raises(OSError, match=os.strerror(code)):
+    with pytest.raises(OSError, match=os.strerror(code)) as caught:
         await backend.append_batch(lease, LOG)
+    if call in ("write", "fsync"):  # which know only a descriptor
+        assert caught.value.filename == str(log_path(root))
     assert [p.name for p in log_path(root).parent.iterdir()] == ["session.lock"]
     await backend.append_batch(lease, LOG)
     assert await stored(make_backend) == LOG
@@ -264,9 +266,24 @@ async def test_a_repair_that_cannot_cut_poisons_the_lease(
     found = await backend.load_stored("session-a")
     assert found is not None
     files.fail("truncate", full(errno.EIO))
-    with pytest.raises(OSError, match="Input/output"):
+    with pytest.raises(OSError, match="Input/output") as caught:
         await backend.commit_repair(lease, found.torn, [])
+    assert caught.value.filename == str(log_path(root))
     assert not lease.usable
+    await lease.release()
+
+
+async def test_a_sync_that_fails_names_the_log(make_backend: Make, root: Path, files: Any):
+    backend = make_backend(files, fsync="checkpoint")
+    lease = await backend.acquire_lease(HEADER)
+    await backend.append_batch(lease, LOG[:5])
+    await backend.append_batch(lease, LOG[5:])
+    files.fail("fsync", full(errno.EIO))
+    with pytest.raises(OSError, match="Input/output") as caught:
+        await backend.sync(lease)
+    assert caught.value.filename == str(log_path(root))
+    await backend.sync(lease)
+    assert await stored(make_backend) == LOG
     await lease.release()
 
 

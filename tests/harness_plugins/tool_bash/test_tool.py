@@ -288,6 +288,15 @@ class TestCards:
         failed = {"content": [], "isError": True}
         assert result_view(tool, "bash", said, failed)["card"] == "generic"
 
+    async def test_the_log_keeps_where_cut_output_is(self, call) -> None:
+        assert (await call("echo hi")).meta == {"exitCode": 0}
+        result = await call("seq 1 100000; echo err >&2")
+        path = result.value["stdout"]["spillPath"]
+        assert result.meta == {"exitCode": 0, "stdout": {"truncated": True, "spillPath": path}}
+        assert Path(path).read_text().endswith("99999\n100000\n")
+        lost = await call("head -c 100000000 /dev/zero >&2")
+        assert lost.meta == {"exitCode": 0, "stderr": {"truncated": True}}
+
 
 async def test_the_prompt_tells_how_to_read_results(root) -> None:
     assembly = await root[SystemPrompt].assemble(AssembleContext())

@@ -361,6 +361,25 @@ async def test_a_listener_without_next_is_awaited_before_the_chain_goes_on(k: Ke
 
 
 @pytest.mark.spec("01-O08")
+@pytest.mark.parametrize("calls_next", [True, False])
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_listener_that_answers_nothing_leaves_the_decision_to_what_follows(
+    k: Kernel, *, calls_next: bool, is_async: bool
+) -> None:
+    async def silent(log: list[Any], go_on: Next[str]) -> None:
+        log.append("silent")
+        if calls_next:
+            assert await go_on() == "decided"
+
+    k.root.on(STEP, silent if is_async else lambda log, go_on: log.append("silent"))
+    k.root.on(STEP, lambda log, go_on: log.append("deciding") or "decided")
+    k.root.on(STEP, lambda log: log.append("never"))
+    log: list[Any] = []
+    assert await k.root.waterfall(STEP, log, inner=lambda log: "inner") == "decided"
+    assert log == ["silent", "deciding"]
+
+
+@pytest.mark.spec("01-O08")
 async def test_a_failing_listener_without_next_ends_the_chain(k: Kernel) -> None:
     log: list[Any] = []
 
