@@ -201,8 +201,6 @@ def _are_safe(values: list[Any]) -> bool:
 
 
 def _check_ints(tag: str, values: list[Any]) -> None:
-    if _are_safe(values):
-        return
-    for value in values:
-        if type(value) is not int or abs(value) > MAX_SAFE_INT:
-            raise MalformedRecordError(f"a {tag} row holds {value!r} where a safe integer belongs")
+    if not _are_safe(values):
+        wrong = next(value for value in values if not _are_safe([value]))
+        raise MalformedRecordError(f"a {tag} row holds {wrong!r} where a safe integer belongs")

@@ -119,9 +119,9 @@ def a_dead_watcher(one: World) -> Callable[[], object]:
 
 
 def a_wait_without_end(one: World) -> Callable[[], object]:
-    drains: list[Any] = provider(one).drains
-    drains.append(None)
-    return drains.clear
+    fiber: Any = provider(one)
+    fiber.drains = (None,)
+    return lambda: setattr(fiber, "drains", ())
 
 
 def a_view_of_a_resting_fiber(one: World) -> Callable[[], object]:
