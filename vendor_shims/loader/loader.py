@@ -87,7 +87,10 @@ class Loader(EntryTree, Service):
         """Return the value of a row's `disabled`; expressions see the loader's services."""
         from vendor_shims.expressions import interpolate
 
-        return interpolate(given, self._names(entry.tree.ctx), row=entry.path, path=("disabled",))
+        ctx = entry.tree.ctx
+        names = self._names(ctx)
+        path = ("disabled",)
+        return interpolate(given, names, row=entry.path, path=path, templates=_has_templates(ctx))
 
     def _names(self, ctx: Context) -> Names:
         from vendor_shims.expressions import Names
@@ -137,7 +140,8 @@ class Loader(EntryTree, Service):
             return raw
         from vendor_shims.expressions import interpolate
 
-        return interpolate(raw, self._names(fiber.ctx), row=entry.path)
+        templates = _has_templates(fiber.ctx)
+        return interpolate(raw, self._names(fiber.ctx), row=entry.path, templates=templates)
 
     def _config_taken(self, fiber: Fiber, save: bool) -> None:  # noqa: FBT001 - the event's form
         entry = fiber.entry
@@ -163,6 +167,11 @@ class Loader(EntryTree, Service):
 def _is_root_fiber(fiber: Fiber) -> bool:
     """Return whether a fiber is the one a row mounted, not a child of it."""
     return fiber.parent is None or fiber.parent.entry is not fiber.entry
+
+
+def _has_templates(ctx: Context) -> bool:
+    """Return whether `${…}` in texts is evaluated here, besides tagged expressions."""
+    return ctx.own_tags.get("interpolate") != "tags-only"
 
 
 def _waits_for_rest(ctx: Context) -> bool:
