@@ -297,6 +297,32 @@ def guarded() -> tuple[str, ...]:
 
 
 @pytest.fixture
+def hurried() -> tuple[str, ...]:
+    """The command on an event loop whose time passes twenty times as fast."""
+    script = """
+import asyncio, selectors, sys
+
+class Selector(selectors.DefaultSelector):
+    def select(self, timeout=None):
+        return super().select(timeout and timeout / 20)
+
+class Loop(asyncio.SelectorEventLoop):
+    def __init__(self):
+        super().__init__(Selector())
+    def time(self):
+        return super().time() * 20
+
+class Policy(asyncio.DefaultEventLoopPolicy):
+    _loop_factory = Loop
+
+asyncio.set_event_loop_policy(Policy())
+from harness_plugins.launcher import main
+sys.exit(main())
+"""
+    return (sys.executable, "-c", script)
+
+
+@pytest.fixture
 async def server() -> AsyncIterator[MockServer]:
     async with MockServer() as running:
         yield running

@@ -153,6 +153,7 @@ async def test_garbage_in_the_stream_keeps_what_came_before(dsh, server, form, c
         assert done.out == "half an ans\n"
 
 
+@pytest.mark.spec("09-C058")
 async def test_a_cut_stream_is_tried_again(dsh, server, check_grammar):
     cut = text_reply("cut off in the middle").ending_with("complete", after_parts=3)
     server.enqueue(cut, cut, text_reply("whole"))
@@ -166,6 +167,19 @@ async def test_a_cut_stream_is_tried_again(dsh, server, check_grammar):
     assert (done.code, done.code_line) == (1, "STREAM_CLOSED")
     assert done.out == "cut off in the m\n", "what came is printed before the error"
     assert "after 3 attempts" in done.stderr
+
+
+@pytest.mark.spec("09-C058")
+async def test_a_server_elsewhere_that_cuts_every_stream_is_asked_six_times(dsh, server, hurried):
+    cut = text_reply("cut off in the middle").ending_with("complete", after_parts=3)
+    server.enqueue(*[cut] * 9)
+    dsh.environment["DEEPSEEK_BASE_URL"] = "http://model.invalid"
+    dsh.environment["HTTP_PROXY"] = server.base_url
+    done = await dsh("run", "question", command=hurried)
+    assert (done.code, done.code_line) == (1, "STREAM_CLOSED")
+    assert done.out == "cut off in the m\n"
+    assert len(server.requests) == 6
+    assert "after 6 attempts" in done.stderr
 
 
 @pytest.mark.spec("09-C059")
@@ -210,12 +224,25 @@ async def test_broken_arguments_go_back_to_the_model(dsh, server, check_grammar)
     assert "JSON" in result["result"]
 
 
+@pytest.mark.spec("09-C063")
 async def test_an_unknown_tool_goes_back_to_the_model(dsh, server):
     server.enqueue(tool_call_reply("bsh", {}), text_reply("sorry"))
     done = await dsh("run", "--json", "question")
-    assert done.code == 0
+    assert (done.code, done.only("final")["text"]) == (0, "sorry")
     result = done.only("tool_result")
-    assert (result["status"], result["result"]) == ("error", 'Error: unknown tool "bsh"')
+    assert result["status"] == "error"
+    assert result["result"] == 'Error: unknown tool "bsh"; did you mean "bash"?'
+
+
+async def test_a_huge_output_stays_out_of_the_log(dsh, server):
+    server.enqueue(bash("head -c 20000000 /dev/zero | tr '\\0' x"), text_reply("done"))
+    done = await dsh("run", "--json", "question")
+    assert done.code == 0
+    (log,) = dsh.session_files()
+    assert log.stat().st_size < 100_000
+    (spilled,) = dsh.home.glob("py/spill/*/*-bash-stdout.log")
+    assert str(spilled) in done.only("tool_result")["result"]
+    assert spilled.stat().st_size == 20_000_000
 
 
 @pytest.mark.spec("09-C064")

@@ -28,6 +28,7 @@ class FsPolicy(Plugin):
     """
 
     name = "fs-policy"
+    guard = True  # nothing may boot without it where a profile has it
     Config = FsPolicyConfig
     config: FsPolicyConfig
 

@@ -1,63 +1,159 @@
-"""Bring a composition up, and refuse to go on unless every part of it works."""
+"""Bring a composition up, and refuse to go on unless everything that matters works."""
 
 import os
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from harness.launch import Home
+from harness.session import SessionStore
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.errors import CommandError
-from vendor_shims.cordis import Context, Fiber, FiberState
+from harness_plugins.launcher.version import VERSION
+from harness_plugins.session_persistence_jsonl import JsonlPersistence
+from vendor_shims.cordis import Context, ValidationError
+from vendor_shims.include import Composed
+from vendor_shims.loader import (
+    DuplicateEntry,
+    Loader,
+    LoaderConfig,
+    PluginNotFound,
+    RowReport,
+    audit,
+    required,
+)
+
+if TYPE_CHECKING:
+    from vendor_shims.expressions import Place
+
+SURFACE_ROW = "surface"
+"""The id of the row that names what the surface of a profile needs."""
 
 _SETTLE_S = 20.0
 _MAX_ROWS = 12
 
 
-async def boot(root: Context, home: Home, mount: Callable[[], None]) -> None:
-    """Mount and wait until everything is active.
+async def boot(
+    root: Context,
+    home: Home,
+    composed: Composed,
+    *,
+    env: Mapping[str, str],
+    write_to: str | None = None,
+    is_strict: bool = False,
+) -> tuple[str, ...]:
+    """Mount the rows of a composition and wait until they rest; return what does not run.
+
+    Args:
+        root: a fresh root.
+        home: where the report of a failed boot is written.
+        composed: the rows, with the layers that they come from.
+        env: what expressions read.
+        write_to: the patch file that keeps changes made while it runs.
+        is_strict: whether a row that does not run ends the boot, whoever needs it.
 
     Raises:
-        CommandError: `BOOT`, with a table of what failed and what waits for it; the tracebacks are
-            in a report under the home's `logs`.
+        CommandError: a required row does not run; the table names it, what waits for it, and the
+            file that says so. Tracebacks are in a report under the home's `logs`.
     """
-    mount()
+    root.plugin(Loader, LoaderConfig(env=env, home=str(home.root), version=VERSION))
+    await root.settle()
+    loader = root.require("loader")
+    config: dict[str, Any] = {"patches": list(composed.patches)}
+    if write_to is not None:
+        config["writeTo"] = write_to
     try:
+        await loader.load_rows([{"id": "include", "name": "cordis:include", "config": config}])
         await root.settle(_SETTLE_S)
     except TimeoutError as error:
         raise CommandError(Complaint("BOOT", str(error))) from error
-    idle = [fiber for fiber in _fibers(root.fiber) if fiber.state is not FiberState.ACTIVE]
-    if idle:
-        raise CommandError(_complaint(idle, home))
+    include, *reports = audit(loader)
+    if include.error is not None:
+        raise CommandError(_invalid(include.error, composed, home)) from include.error
+    idle = [one for one in reports if one.condition in ("failed", "waiting")]
+    needed = idle if is_strict else required(reports, [SURFACE_ROW])
+    broken = [one for one in needed if one in idle]
+    if broken:
+        raise CommandError(_complaint(broken, idle, composed, home)) from _first_error(broken)
+    return tuple(f"{one.entry.id} does not run: {one.reason}" for one in idle)
 
 
-def _fibers(fiber: Fiber) -> list[Fiber]:
-    found = [fiber]
-    for child in fiber.children():
-        found.extend(_fibers(child))
-    return found
+async def boot_storage(root: Context, home: Home) -> None:
+    """Mount only what reads and writes stored sessions.
+
+    Raises:
+        CommandError: `BOOT`, it cannot be used.
+    """
+    fibers = [
+        root.plugin(SessionStore),
+        root.plugin(JsonlPersistence, {"root": str(home.sessions)}),
+    ]
+    for fiber in fibers:
+        try:
+            await fiber.active(_SETTLE_S)
+        except Exception as error:
+            raise CommandError(Complaint("BOOT", f"{fiber.name}: {error}")) from error
 
 
-def _complaint(idle: list[Fiber], home: Home) -> Complaint:
+def _invalid(error: BaseException, composed: Composed, home: Home) -> Complaint:
+    """Return the complaint about rows of which none could be mounted."""
+    place = composed.place(error.entry_id) if isinstance(error, DuplicateEntry) else None
+    return Complaint("CONFIG_INVALID", _located(str(error), place, home))
+
+
+def _first_error(broken: Sequence[RowReport]) -> BaseException | None:
+    return next((one.error for one in broken if one.error is not None), None)
+
+
+def _complaint(
+    broken: Sequence[RowReport], idle: Sequence[RowReport], composed: Composed, home: Home
+) -> Complaint:
     """Return the table, with the causes of a failure first."""
-    failed = [fiber for fiber in idle if fiber.error is not None]
-    waiting = [fiber for fiber in idle if fiber.error is None]
-    width = max(len(fiber.name) for fiber in idle)
-    table = [f"{fiber.name:<{width}}  failed   {fiber.error}" for fiber in failed]
+    failed = [one for one in idle if one.condition == "failed"]
+    waiting = [one for one in idle if one.condition == "waiting"]
+    width = max(len(one.entry.id) for one in idle)
+    table = [f"{one.entry.id:<{width}}  failed   {_reason(one, composed, home)}" for one in failed]
     table += [
-        f"{fiber.name:<{width}}  waiting  {', '.join(fiber.unsatisfied)}" for fiber in waiting
+        f"{one.entry.id:<{width}}  waiting  {', '.join(n for n, _ in one.missing)}"
+        for one in waiting
     ]
     count = f"{len(failed)} plugin{'s' * (len(failed) != 1)} failed, {len(waiting)} wait"
     report = _write_report(failed, table, home)
     hint = "run again with --debug for the details" if report is None else f"full report: {report}"
     shown = table[:_MAX_ROWS] + ["…"] * (len(table) > _MAX_ROWS)
+    if len(broken) == len(failed) == 1 and isinstance(broken[0].error, PluginNotFound):
+        hints = ("to install it: dsh plugin add DISTRIBUTION", hint)
+        return Complaint("PLUGIN_NOT_FOUND", f"row {broken[0].entry.id}: {broken[0].error}", hints)
     return Complaint("BOOT", count, (hint,), details=tuple(shown))
 
 
-def _write_report(failed: list[Fiber], table: list[str], home: Home) -> str | None:
+def _reason(report: RowReport, composed: Composed, home: Home) -> str:
+    """Return what failed and, for a config, the file and line that say so."""
+    error, entry_id = report.error, report.entry.id
+    place: Place | None
+    if not isinstance(error, ValidationError):
+        place = composed.place(entry_id, "name") if isinstance(error, PluginNotFound) else None
+        return _located(str(error).partition("\n")[0], place, home)
+    issue = error.issues[0]
+    path = ".".join(map(str, ("config", *issue.path)))
+    place = composed.place(entry_id, "config", *issue.path) or composed.place(entry_id)
+    more = f" and {len(error.issues) - 1} more" if len(error.issues) > 1 else ""
+    return _located(f"{path}: {issue.message}{more}", place, home)
+
+
+def _located(text: str, place: "Place | None", home: Home) -> str:
+    if place is None:
+        return text
+    file = None if place.file is None else home.display(Path(place.file))
+    return f"{text}   ({file}:{place.line})"
+
+
+def _write_report(failed: Sequence[RowReport], table: Sequence[str], home: Home) -> str | None:
     """Write table and tracebacks to a file that only the user can read; return its path."""
     parts = ["This report may hold values of the configuration.", *table]
-    parts += ["".join(traceback.format_exception(fiber.error)) for fiber in failed]
+    parts += ["".join(traceback.format_exception(one.error)) for one in failed]
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     path = home.logs / f"boot-{now}-{os.getpid()}.log"
     try:

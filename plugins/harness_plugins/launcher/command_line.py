@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from harness_plugins.launcher.commands import COMMANDS as MANAGEMENT
 from harness_plugins.launcher.errors import UsageError
+from harness_plugins.launcher.launch_options import (
+    LAUNCH_OPTIONS,
+    LaunchOptions,
+    read_launch_options,
+)
 from harness_plugins.launcher.options import OPTIONS, Option, Options, Scope
 
 COMMANDS: Final = {
@@ -24,11 +30,12 @@ class CommandLine(NamedTuple):
     """Hold what was asked for.
 
     Attributes:
-        command: `run`, `sessions`, `help`, `version`, or empty when no word was given.
+        command: `run`, `sessions`, `help`, or empty when no word was given.
         scope: the options that apply.
         words: the words after the command, in order.
         reads_stdin: whether a lone `-` asked for standard input.
-        options: the value of every option.
+        options: the value of every option of the command.
+        launch: what the launcher itself was asked for.
     """
 
     command: str
@@ -36,6 +43,7 @@ class CommandLine(NamedTuple):
     words: tuple[str, ...]
     reads_stdin: bool
     options: Options
+    launch: LaunchOptions
 
 
 class _Given(NamedTuple):
@@ -50,19 +58,21 @@ def read_command_line(tokens: Sequence[str]) -> CommandLine:
     Raises:
         UsageError: names the token that cannot be understood, and the nearest that can.
     """
-    given, words, literal = _split(tokens)
-    options = Options()._replace(**{each.option.field: each.value for each in given})
-    command, scope = _command(words, is_asking=options.help)
+    launch, rest = read_launch_options(tokens)
+    given, words, literal = _split(rest)
+    options = Options(home=launch.home, offline=launch.is_offline, debug=launch.is_debug)
+    options = options._replace(**{each.option.field: each.value for each in given})
+    command, scope = _command(words, is_asking=launch.wants_help)
     for each in given:
-        scopes = each.option.scopes
-        if "everywhere" not in scopes and scope not in scopes:
+        if scope not in each.option.scopes:
             raise UsageError(f"{each.name} is no option of dsh {scope}", f"see: dsh {scope} --help")
     if options.json_deltas:
         options = options._replace(json=True)
     if options.json and options.events:
         raise UsageError("--json and --events are two forms of the output; choose one")
     kept = [word for word in words if word != "-"]
-    return CommandLine(command, scope, (*kept, *literal), len(kept) < len(words), options)
+    reads_stdin = len(kept) < len(words)
+    return CommandLine(command, scope, (*kept, *literal), reads_stdin, options, launch)
 
 
 def is_set(tokens: Iterable[str], *names: str) -> bool:
@@ -133,7 +143,8 @@ def _command(words: list[str], *, is_asking: bool) -> tuple[str, Scope]:
 
 
 def _unknown_option(name: str) -> UsageError:
-    near = _nearest(name, _BY_NAME)
+    launchers = [spelling for option in LAUNCH_OPTIONS for spelling in option.names]
+    near = _nearest(name, [*_BY_NAME, *launchers])
     tail = f"; did you mean {near}?" if near else ""
     return UsageError(
         f"unknown option {name}{tail}", "a task that begins with a dash goes behind: dsh run -- …"
@@ -141,7 +152,7 @@ def _unknown_option(name: str) -> UsageError:
 
 
 def _unknown_command(word: str) -> UsageError:
-    near = _nearest(word, COMMANDS)
+    near = _nearest(word, [*COMMANDS, *MANAGEMENT])
     if near:
         return UsageError(f"unknown command {word!r}; did you mean {near}?")
     return UsageError(f"unknown command {word!r}", 'to run a task: dsh run "what to do"')

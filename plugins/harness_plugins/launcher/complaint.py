@@ -5,6 +5,10 @@ from typing import Final, NamedTuple
 EXIT_CODES: Final = {
     "USAGE": 2,
     "BOOT": 3,
+    "PROFILE_UNKNOWN": 3,
+    "PATCH_INVALID": 3,
+    "PATCH_UNMATCHED": 3,
+    "PLUGIN_NOT_FOUND": 3,
     "CONFIG_INVALID": 3,
     "MISSING_CREDENTIAL": 4,
     "INVALID_CREDENTIAL": 4,

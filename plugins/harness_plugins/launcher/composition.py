@@ -1,119 +1,131 @@
-"""Compose what `dsh run` runs: one list of plugins with their configuration."""
+"""Compose what `dsh run` mounts: the rows of a profile, and what the command line adds to them."""
 
 from collections.abc import Iterator, Mapping
-from importlib import resources
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 
-from harness.bash import BashEnvRegistry
-from harness.http import HttpService
-from harness.launch import Home
-from harness.session import SessionStore
-from harness_plugins import agent_core
-from harness_plugins.bash_local import BashLocal
-from harness_plugins.fs_local import FsLocal
-from harness_plugins.fs_policy import FsPolicy
+from harness.launch import Home, LaunchEnvironment
+from harness.profiles import (
+    LayerFlag,
+    LayerOptions,
+    Profile,
+    check_unmatched,
+    compose_profile,
+    open_profile,
+    reset_profile,
+)
+from harness_plugins.launcher.launch_options import LaunchOptions
 from harness_plugins.launcher.route import Route
-from harness_plugins.llm_offline import OfflinePlugin
-from harness_plugins.llm_retry import RetryPlugin
-from harness_plugins.session_persistence_jsonl import JsonlPersistence
-from harness_plugins.spill_local import SpillLocal
-from harness_plugins.subprocess_local import SubprocessLocal
-from harness_plugins.tool_bash import ToolBash
-from harness_plugins.tool_fs import ToolFs
-from vendor_shims.cordis import Context
+from vendor_shims.include import Composed, Layer, Patch, compose
 
-Row: TypeAlias = tuple[Any, Mapping[str, Any]]
-"""A plugin and its configuration."""
-
-_RETRYABLE = (
-    "EMPTY_RESPONSE", "RATE_LIMIT", "SERVER", "STREAM_CLOSED", "TIMEOUT", "TRANSPORT",
-)  # fmt: skip
+HEADLESS = "headless"
 
 
 @attrs.frozen(kw_only=True)
 class Composition:
-    """Say what differs between runs.
+    """Hold the rows of a boot.
 
-    `route` adds an endpoint to the guide, which is always there. `max_steps` bounds a turn. With
-    `checks_invariants` the development guard watches the log.
+    Attributes:
+        profile: where they come from.
+        composed: the rows with their layers.
+        env: what expressions in them read.
+        notes: patches of the user that fit nothing.
     """
 
-    home: Home
-    route: Route | None = None
-    max_steps: int | None = None
-    chunk_delay_ms: float = 0.0
-    checks_invariants: bool = False
+    profile: Profile
+    composed: Composed
+    env: Mapping[str, str] = attrs.field(repr=False)
+    notes: tuple[str, ...] = ()
 
 
-def mount(root: Context, composition: Composition) -> None:
-    """Mount everything on `root`; the plugins find each other by what they inject."""
-    for plugin, config in _rows(composition):
-        root.plugin(plugin, dict(config))
+def chosen_profile(launch: LaunchOptions, home: Home, environ: Mapping[str, str]) -> Profile:
+    """Return the profile that the command line asks for, `headless` unless it says otherwise.
+
+    Raises:
+        ProfileError: there is none, or its file is at fault.
+    """
+    if launch.from_default_profile is not None:
+        profile, _ = reset_profile(home, launch.from_default_profile)
+        return profile
+    name = launch.profile or environ.get("DSH_PROFILE", "").strip() or HEADLESS
+    return open_profile(home, name, saves=launch.dump is None)
 
 
-def mount_storage(root: Context, home: Home) -> None:
-    """Mount only what reads and writes stored sessions."""
-    root.plugin(SessionStore)
-    root.plugin(JsonlPersistence, {"root": str(home.sessions)})
+def composition(
+    launch: LaunchOptions,
+    home: Home,
+    environment: LaunchEnvironment,
+    *,
+    patches: tuple[Patch, ...] = (),
+) -> Composition:
+    """Compose a profile, with patches that a surface made of its own options last.
+
+    Those that name a row which the profile does not have are left out.
+
+    Raises:
+        ProfileError: a layer cannot be taken, or a patch of a flag fits nothing.
+    """
+    profile = chosen_profile(launch, home, environment.process)
+    composed = compose_profile(profile, home, layer_options(launch))
+    notes = check_unmatched(composed, strict=launch.strict)
+    known = tuple(patch for patch in patches if composed.origin(patch["id"]))
+    if known:
+        composed = compose([*composed.layers, Layer("options of the command", "flag", known)])
+    env = {**environment.user, **environment.project, **environment.process}
+    if launch.is_offline:
+        env["DSH_OFFLINE"] = "1"
+    return Composition(profile=profile, composed=composed, env=env, notes=notes)
 
 
-def _rows(composition: Composition) -> Iterator[Row]:
-    home = composition.home
-    yield agent_core, _core(composition)
-    yield JsonlPersistence, {"root": str(home.sessions)}
-    yield OfflinePlugin, {"chunkDelayMs": composition.chunk_delay_ms}
-    if composition.route is not None:
-        from harness_plugins.llm_deepseek import DeepSeekPlugin
-
-        yield HttpService, {}
-        yield _warm_http, {}
-        yield DeepSeekPlugin, _endpoint(composition.route)
-    yield RetryPlugin, {}
-    yield SubprocessLocal, {}
-    yield BashEnvRegistry, {"home": str(home.root)}
-    yield BashLocal, {}
-    yield SpillLocal, {"root": str(home.own / "spill")}
-    yield ToolBash, {}
-    yield FsLocal, {}
-    yield FsPolicy, {}
-    yield ToolFs, {"home": str(home.root)}
-    if composition.checks_invariants:
-        from harness_plugins import invariants
-
-        yield invariants, {}
+def layer_options(launch: LaunchOptions) -> LayerOptions:
+    """Return the layers that the command line adds to those of a profile."""
+    flags = [LayerFlag(name, text) for name, text in launch.layers]
+    return LayerOptions(flags=flags, no_user_config=launch.no_user_config)
 
 
-def _warm_http(ctx: Context) -> None:
-    """Load the HTTP client while the rest is put together; the first request needs it."""
+def run_patches(
+    *,
+    route: Route | None,
+    max_steps: int | None = None,
+    chunk_delay_ms: float = 0.0,
+    checks_invariants: bool = False,
+) -> Iterator[Patch]:
+    """Return what the options of a run change in the rows.
 
-    def warm(inner: Context) -> None:
-        inner.spawn(inner[HttpService].warm, name="load the HTTP client")
-
-    ctx.inject(["http"], warm)
-
-
-def _core(composition: Composition) -> Mapping[str, Any]:
-    persona = resources.files("harness_plugins.launcher").joinpath("persona.md")
-    prompt = {"persona": persona.read_text(encoding="utf-8").strip()}
-    return {"loop": {"maxStepsPerTurn": composition.max_steps}, "prompt": prompt}
+    Args:
+        route: the endpoint besides the guide, which is always there.
+        max_steps: bounds a turn.
+        chunk_delay_ms: between the guide's words.
+        checks_invariants: whether the development guard watches the log.
+    """
+    if max_steps is not None:
+        yield {"id": "agent-loop", "merge": {"maxStepsPerTurn": max_steps}}
+    if chunk_delay_ms:
+        yield {"id": "llm-offline", "merge": {"chunkDelayMs": chunk_delay_ms}}
+    if checks_invariants:
+        yield {"id": "invariants", "disabled": False}
+    if route is None:
+        yield {"id": "llm-deepseek", "disabled": True}
+        yield {"id": "http", "disabled": True}
+    else:
+        yield {"id": "http", "disabled": False}
+        yield {"id": "llm-deepseek", "disabled": False, "merge": _endpoint(route)}
 
 
 def _endpoint(route: Route) -> Mapping[str, Any]:
-    """Return the adapter's configuration: what it needs to know and what was decided here."""
-    policy: dict[str, Any] = {"retryableCodes": list(_RETRYABLE)}
-    if route.max_retries is not None:
-        policy["maxRetries"] = route.max_retries
-    config: dict[str, Any] = {
-        "provider": route.provider,
-        "dialect": route.dialect,
-        "baseURL": route.base_url,
-        "apiKeyEnv": route.key_name,
-        "retryPolicy": policy,
-    }
-    if route.dialect == "openai":
-        config["name"] = route.provider
+    """Return what the adapter needs to know of an endpoint; what a profile says of it stays."""
+    config: dict[str, Any] = {}
     if route.key is not None:
         config["apiKey"] = route.key
+    if route.is_default:
+        return config
+    config["baseURL"] = route.base_url
+    config["provider"] = route.provider
+    config["dialect"] = route.dialect
+    config["apiKeyEnv"] = route.key_name
+    if route.max_retries is not None:
+        config["retryPolicy"] = {"maxRetries": route.max_retries}
+    if route.dialect == "openai":
+        config["name"] = route.provider
     return config

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from harness_plugins.launcher.command_line import CommandLine, is_set, read_command_line
+from harness_plugins.launcher.commands import management_line
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.descriptors import STDOUT, occupy_standard_descriptors, write_all
 from harness_plugins.launcher.errors import CommandError
@@ -22,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = sys.argv[1:] if arguments is None else list(arguments)
     occupy_standard_descriptors()
     try:
+        management = management_line(tokens)
+        if management is not None:
+            return management.run()
         return _dispatch(read_command_line(tokens))
     except CommandError as error:
         return _give_up(error.complaint, error, tokens)
@@ -38,15 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(line: CommandLine) -> int:
-    if line.options.version or line.command == "version":
+    if line.launch.wants_version:
         write_all(STDOUT, f"dsh {VERSION}\n".encode())
         return 0
-    if line.options.help or line.command == "help":
+    if line.launch.wants_help or line.command == "help":
         from harness_plugins.launcher.help_text import help_text
 
         scope = line.scope if line.command in ("run", "sessions") else None
         write_all(STDOUT, help_text(scope).encode())
         return 0
+    if line.launch.dump is not None:
+        from harness_plugins.launcher.dump import dump_command
+
+        return dump_command(line)
     if line.command == "sessions":
         from harness_plugins.launcher.sessions_command import sessions_command
 

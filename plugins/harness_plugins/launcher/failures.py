@@ -4,6 +4,7 @@ import errno
 import os
 from typing import Any, cast
 
+from harness.credentials import CredentialsError
 from harness.errors import HarnessError, error_chain
 from harness.launch import LaunchError
 from harness.session_persistence import (
@@ -12,6 +13,7 @@ from harness.session_persistence import (
     SessionNotFoundError,
     SessionPersistenceCorruptionError,
 )
+from harness.yaml_edit import YamlError
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.ending import NOT_RUN, Ending
 from harness_plugins.launcher.errors import CommandError
@@ -42,7 +44,7 @@ def complaint_of(error: BaseException) -> Complaint:
             return _stored("SESSION_CORRUPT", cause)
         case SessionFormatUnsupportedError():
             return Complaint("SESSION_FORMAT_UNSUPPORTED", str(cause))
-        case LaunchError():
+        case LaunchError() | CredentialsError() | YamlError():
             return Complaint("CONFIG_INVALID", str(cause))
         case OSError():
             return storage_complaint(cause, status=3)
@@ -140,7 +142,8 @@ def _turn_error(ending: Ending, route: Route | None) -> Complaint:
 
 def _unforeseen(error: BaseException) -> Complaint:
     if isinstance(error, HarnessError):
-        return Complaint(error.code, error_chain(error))
+        hints: tuple[str, ...] = getattr(error, "hints", ())  # errors of profiles have some
+        return Complaint(error.code, error_chain(error), hints)
     return Complaint("INTERNAL", f"{type(error).__name__}: {error_chain(error)}", (_DEFECT,))
 
 

@@ -1,16 +1,20 @@
 """Write the help text from the table of options."""
 
+from collections.abc import Sequence
+
+from harness_plugins.launcher.commands import COMMANDS
+from harness_plugins.launcher.launch_options import LAUNCH_OPTIONS, LaunchOption
 from harness_plugins.launcher.options import OPTIONS, Option, Scope
 
-_ABOUT: dict[Scope, str] = {
-    "everywhere": """\
+_PROGRAM = """\
 dsh: an agent that works in your terminal
 
   dsh run "what to do"         run one task and print the answer
   command | dsh run "what…"    the same, with what the command prints behind the task
   dsh sessions list            what was run here
   dsh sessions show ID         what happened in one session
-""",
+"""
+_ABOUT: dict[Scope, str] = {
     "run": """\
 dsh run [TASK…]: run one task, print the answer, exit with 0
 
@@ -30,17 +34,21 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 credentials, 5 quota, 
 
 def help_text(scope: Scope | None) -> str:
     """Return the help of one command, or of the program."""
-    about = _ABOUT[scope or "everywhere"]
+    about = _PROGRAM if scope is None else _ABOUT[scope]
     shown: Scope = scope or "run"
     own = [option for option in OPTIONS if shown in option.scopes]
-    common = [option for option in OPTIONS if "everywhere" in option.scopes]
-    parts = [about, _table(f"options of dsh {shown}", own), _table("options everywhere", common)]
+    parts = [about]
+    if scope is None:
+        width = max(map(len, COMMANDS)) + 2
+        lines = [f"  {each.name:<{width}}{each.summary}\n" for each in COMMANDS.values()]
+        parts.append("more commands; dsh COMMAND --help says more\n" + "".join(lines))
+    parts += [_table(f"options of dsh {shown}", own), _table("options everywhere", LAUNCH_OPTIONS)]
     if shown == "run":
         parts.append(_EPILOGUE)
     return "\n".join(parts)
 
 
-def _table(title: str, options: list[Option]) -> str:
+def _table(title: str, options: Sequence[Option | LaunchOption]) -> str:
     rows = [(" ".join((", ".join(each.names), each.metavar)).strip(), each) for each in options]
     width = max(len(left) for left, _ in rows) + 2
     return f"{title}\n" + "".join(f"  {left:<{width}}{each.help}\n" for left, each in rows)

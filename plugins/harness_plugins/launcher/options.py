@@ -1,16 +1,17 @@
-"""List the options of the command line, once: the parser and the help text read this table."""
+"""List the options of commands, once: the parser and the help text read this table."""
 
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-Scope: TypeAlias = Literal["everywhere", "run", "sessions list", "sessions show"]
+Scope: TypeAlias = Literal["run", "sessions list", "sessions show"]
 
 
 class Options(NamedTuple):
-    """Hold the value of every option, under the name that the table gives it."""
+    """Hold the value of every option, under the name that the table gives it.
 
-    help: bool = False
-    version: bool = False
+    `home`, `offline` and `debug` are the launcher's, for whoever needs nothing else of it.
+    """
+
     home: str | None = None
     offline: bool = False
     debug: bool = False
@@ -76,7 +77,6 @@ def _seconds(value: str) -> float:
     return seconds
 
 
-_ALL: tuple[Scope, ...] = ("everywhere",)
 _DOCUMENTS: tuple[Scope, ...] = ("run", "sessions list", "sessions show")
 
 OPTIONS: Final = (
@@ -100,10 +100,5 @@ OPTIONS: Final = (
     Option(("--limit",), "limit", "how many, newest first (20)", "N", _count, ("sessions list",)),
     Option(("--tail",), "tail", "the last events only", "N", _count, ("sessions show",)),
     Option(("--raw",), "raw", "the stored lines as they are", scopes=("sessions show",)),
-    Option(("--offline",), "offline", "the built-in guide: no network, no model", scopes=_ALL),
-    Option(("--home",), "home", "in the place of DSH_HOME (~/.dsh)", "DIR", _text, _ALL),
-    Option(("--debug",), "debug", "print the log and tracebacks, check invariants", scopes=_ALL),
-    Option(("--version", "-V"), "version", "print the version", scopes=_ALL),
-    Option(("--help", "-h"), "help", "print this", scopes=_ALL),
 )  # fmt: skip
 """Every option, in the order of the help text."""

@@ -22,6 +22,7 @@ class Route:
     """Name an endpoint, its dialect, and the key that goes there.
 
     `key` is None when the process environment holds it under `key_name`, or when there is none.
+    `is_default` says that nobody named the address, so that a profile may.
     """
 
     provider: str
@@ -29,6 +30,7 @@ class Route:
     base_url: str
     key_name: str
     key: str | None = attrs.field(default=None, repr=False)
+    is_default: bool = False
 
     @property
     def is_loopback(self) -> bool:

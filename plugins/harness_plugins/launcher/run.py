@@ -15,7 +15,7 @@ from harness.session_persistence import (
 )
 from harness_plugins.launcher.boot import boot
 from harness_plugins.launcher.complaint import Complaint
-from harness_plugins.launcher.composition import Composition, mount
+from harness_plugins.launcher.composition import Composition
 from harness_plugins.launcher.ending import Ending, read_ending
 from harness_plugins.launcher.errors import CommandError
 from harness_plugins.launcher.failures import (
@@ -48,13 +48,23 @@ class Run:
     exactly once after that; `error` is what made the turn fail, if it did.
     """
 
-    def __init__(self, root: Context, plan: RunPlan, *, output: Output, stop: Interruption) -> None:
-        """Prepare a run; `stop` ends it early."""
+    def __init__(
+        self,
+        root: Context,
+        plan: RunPlan,
+        *,
+        output: Output,
+        stop: Interruption,
+        is_strict: bool = False,
+    ) -> None:
+        """Prepare a run; `stop` ends it early, `is_strict` wants every row to run."""
         self._root = root
         self._plan = plan
         self._output = output
         self._stop = stop
+        self._is_strict = is_strict
         self._defect: Exception | None = None
+        self.notes: tuple[str, ...] = ()
         self.error: BaseException | None = None
 
     async def start(self, composition: Composition) -> Started:
@@ -65,7 +75,13 @@ class Run:
         """
         root, plan = self._root, self._plan
         with CancelScope() as scope, self._stop.stage(lambda _: scope.cancel()):
-            await boot(root, plan.home, lambda: mount(root, composition))
+            self.notes = await boot(
+                root,
+                plan.home,
+                composition.composed,
+                env=composition.env,
+                is_strict=self._is_strict,
+            )
             if plan.options.resume is None:
                 return await create_session(root, plan)
             return await resume_session(root, plan, plan.options.resume)

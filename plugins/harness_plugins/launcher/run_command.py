@@ -5,16 +5,18 @@ import os
 import time
 from typing import NoReturn
 
+from harness.http import HttpService
 from harness.tools import ToolRegistry
 from harness_plugins.launcher.command_line import CommandLine
 from harness_plugins.launcher.complaint import Complaint
-from harness_plugins.launcher.composition import Composition
+from harness_plugins.launcher.composition import Composition, composition, run_patches
 from harness_plugins.launcher.descriptors import STDIN, STDOUT, complain_on_stderr, is_terminal
 from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.events_surface import EventsSurface
 from harness_plugins.launcher.failures import interruption_complaint
 from harness_plugins.launcher.interruption import READER_GONE, Cause, Interruption
 from harness_plugins.launcher.jsonl_surface import JsonlSurface
+from harness_plugins.launcher.launch_options import LaunchOptions
 from harness_plugins.launcher.leaving import leave
 from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.output import Output
@@ -48,10 +50,12 @@ def run_command(line: CommandLine) -> int:
             raise _no_task(line)
         shows_text = not (options.json or options.events)
         plan = make_plan(task, options, has_audience=shows_text and is_terminal(STDOUT))
-        return asyncio.run(_run(plan, stop, deadline))
+        return asyncio.run(_run(plan, line.launch, stop, deadline))
 
 
-async def _run(plan: RunPlan, stop: Interruption, deadline: float | None) -> int:
+async def _run(
+    plan: RunPlan, launch: LaunchOptions, stop: Interruption, deadline: float | None
+) -> int:
     output = Output(lambda _: stop.request(READER_GONE))
     with_details = wants_details(is_debug=plan.options.debug)
     root = Context()
@@ -60,8 +64,11 @@ async def _run(plan: RunPlan, stop: Interruption, deadline: float | None) -> int
     exit_code = 1
     with stop.in_loop(None if deadline is None else deadline - time.monotonic()):
         try:
-            run = Run(root, plan, output=output, stop=stop)
-            started = await run.start(_composition(plan, with_details=with_details))
+            run = Run(root, plan, output=output, stop=stop, is_strict=launch.strict)
+            composed = _composition(plan, launch, with_details=with_details)
+            root.inject(["http"], _warm_http)
+            started = await run.start(composed)
+            _tell((*composed.notes, *run.notes), plan.options)
             surface = _surface(root, plan, output, started.opened.session_id)
             complaint = await run.finish(started, surface)
             exit_code = 0
@@ -87,14 +94,26 @@ def _leave_early(cause: Cause, options: Options) -> NoReturn:
     leave(give_up(complaint, error, is_json=options.json, with_details=False))
 
 
-def _composition(plan: RunPlan, *, with_details: bool) -> Composition:
-    return Composition(
-        home=plan.home,
+def _composition(plan: RunPlan, launch: LaunchOptions, *, with_details: bool) -> Composition:
+    patches = run_patches(
         route=plan.target.route,
         max_steps=plan.options.max_steps,
         chunk_delay_ms=_WATCHED_DELAY_MS if plan.has_audience else 0.0,
-        checks_invariants=with_details or os.environ.get("DSH_INVARIANTS") == "1",
+        checks_invariants=with_details,
     )
+    return composition(launch, plan.home, plan.environment, patches=tuple(patches))
+
+
+def _warm_http(ctx: Context) -> None:
+    """Load the HTTP client while the rest is put together; the first request needs it."""
+    ctx.spawn(ctx[HttpService].warm, name="load the HTTP client")
+
+
+def _tell(notes: tuple[str, ...], options: Options) -> None:
+    """Print what the configuration leaves out; a run goes on without it."""
+    if not options.quiet:
+        for note in notes:
+            complain_on_stderr(f"dsh: note: {note}\n")
 
 
 def _surface(root: Context, plan: RunPlan, output: Output, session_id: str) -> Surface:

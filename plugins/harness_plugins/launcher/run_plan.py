@@ -7,9 +7,11 @@ from pathlib import Path
 
 import attrs
 
-from harness.launch import Home, capture_environment, resolve_home
+from harness.credentials import CredentialsFile
+from harness.launch import Home, LaunchEnvironment, capture_environment, resolve_home
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.errors import CommandError, UsageError
+from harness_plugins.launcher.keys import Keys
 from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.target import Target, choose_target
 
@@ -25,6 +27,7 @@ class RunPlan:
     home: Home
     target: Target
     options: Options
+    environment: LaunchEnvironment = attrs.field(repr=False)
     has_audience: bool = False
     effort: str | None = None
     max_tokens: int | None = None
@@ -58,19 +61,22 @@ def make_plan(task: str, options: Options, *, has_audience: bool) -> RunPlan:
     Raises:
         UsageError, CommandError: something does not fit together.
         LaunchError: the home directory or a `.env` cannot be used.
+        CredentialsError: a stored key is needed and cannot be read.
     """
     environ = os.environ
     _check_permission_mode(environ)
     cwd = working_directory(options.cwd)
     home = resolve_home(options.home, environ)
     environment = capture_environment(environ, project_dir=Path(cwd), home_dir=home.root)
-    target = choose_target(options, environment, has_audience=has_audience)
+    keys = Keys(environment, CredentialsFile(home.credentials_file))
+    target = choose_target(options, keys, has_audience=has_audience)
     plan = RunPlan(
         task=task,
         cwd=cwd,
         home=home,
         target=target,
         options=options,
+        environment=environment,
         has_audience=has_audience,
         effort=options.effort or environ.get("DSH_EFFORT") or None,
         max_tokens=options.max_tokens or _max_tokens(environ),

@@ -7,9 +7,8 @@ from harness.launch import Home, resolve_home
 from harness.session import event_to_json, header_to_json
 from harness.session_persistence import SessionPersistence
 from harness.wire import dumps
-from harness_plugins.launcher.boot import boot
+from harness_plugins.launcher.boot import boot_storage
 from harness_plugins.launcher.command_line import CommandLine
-from harness_plugins.launcher.composition import mount_storage
 from harness_plugins.launcher.descriptors import (
     STDOUT,
     complain_on_stderr,
@@ -55,7 +54,7 @@ def _wanted(line: CommandLine) -> str | None:
 async def _read(home: Home, wanted: str | None, options: Options) -> bytes:
     root = Context()
     try:
-        await boot(root, home, lambda: mount_storage(root, home))
+        await boot_storage(root, home)
         persistence = root[SessionPersistence]
         if wanted is None:
             return await _list(persistence, options)

@@ -4,9 +4,9 @@ from typing import Final, NamedTuple
 
 import attrs
 
-from harness.launch import LaunchEnvironment
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.errors import CommandError, UsageError
+from harness_plugins.launcher.keys import Keys
 from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.route import (
     COMPATIBLE,
@@ -74,35 +74,34 @@ class Target:
         )
 
 
-def choose_target(
-    options: Options, environment: LaunchEnvironment, *, has_audience: bool
-) -> Target:
+def choose_target(options: Options, keys: Keys, *, has_audience: bool) -> Target:
     """Return who answers this run.
 
     Args:
         options: of the command line.
-        environment: of the launch, with both `.env` files.
+        keys: environment, stored secrets and `.env` files of this run.
         has_audience: whether a person watches, who can be told that the guide is no model.
 
     Raises:
         UsageError: the options contradict each other, or name an unknown provider or model.
         CommandError: `MISSING_CREDENTIAL`, or a `.env` that would redirect a key.
+        CredentialsError, OSError: a stored key is needed and cannot be read.
     """
-    is_offline = options.offline or _get(environment, "DSH_OFFLINE") in ("1", "true", "yes")
-    provider = options.provider or (None if is_offline else _get(environment, "DSH_PROVIDER"))
+    is_offline = options.offline or keys.setting("DSH_OFFLINE") in ("1", "true", "yes")
+    provider = options.provider or (None if is_offline else keys.setting("DSH_PROVIDER"))
     provider = _ALIASES.get(provider or "", provider)
     if is_offline or provider == OFFLINE:
         return _offline(options, provider)
-    model = options.model or _get(environment, "DSH_MODEL")
+    model = options.model or keys.setting("DSH_MODEL")
     if options.base_url is not None:
         return _custom(checked_url(options.base_url, name="--base-url"), provider, model,
-                       environment)  # fmt: skip
+                       keys)  # fmt: skip
     if provider not in (None, OFFICIAL):
         raise UsageError(
             f"--provider {provider} needs --base-url, the address of that server",
             f"without an address there are: {OFFICIAL}, {OFFLINE}",
         )
-    return _official(options, environment, model, has_audience=has_audience)
+    return _official(options, keys, model, has_audience=has_audience)
 
 
 def missing_key() -> Complaint:
@@ -134,35 +133,33 @@ def _offline(options: Options, provider: str | None) -> Target:
     return Target(choice=Choice(OFFLINE, GUIDE), is_explicit=True)
 
 
-def _custom(
-    url: str, provider: str | None, model: str | None, environment: LaunchEnvironment
-) -> Target:
+def _custom(url: str, provider: str | None, model: str | None, keys: Keys) -> Target:
     """Return the endpoint that the command line names; DeepSeek's key goes nowhere by chance."""
     if provider is None:
         is_official = url.partition("://")[2].partition("/")[0] == OFFICIAL_HOST
         provider = OFFICIAL if is_official else COMPATIBLE
     if provider == OFFICIAL:
-        if not _get(environment, OFFICIAL_KEY):
+        if not keys.find(OFFICIAL_KEY):
             raise CommandError(missing_key())
         choice = Choice(provider, model or _OFFICIAL_MODEL)
-        return Target(route=_official_route(url, environment), choice=choice, is_explicit=True)
+        return Target(route=_official_route(url, keys), choice=choice, is_explicit=True)
     route = Route(
         provider=provider,
         dialect="openai",
         base_url=url,
         key_name=COMPATIBLE_KEY,
-        key=_from_file(environment, COMPATIBLE_KEY),
+        key=keys.outside_process(COMPATIBLE_KEY),
     )
     return Target(route=route, choice=Choice(provider, model), is_explicit=True)
 
 
-def _official(
-    options: Options, environment: LaunchEnvironment, model: str | None, *, has_audience: bool
-) -> Target:
+def _official(options: Options, keys: Keys, model: str | None, *, has_audience: bool) -> Target:
     is_explicit = options.provider is not None
-    if _get(environment, OFFICIAL_KEY):
+    if keys.find(OFFICIAL_KEY):
         return Target(
-            route=_official_route(_official_url(environment), environment),
+            route=_official_route(
+                official_url(keys), keys, is_default=not keys.setting(_OFFICIAL_URL)
+            ),
             choice=Choice(OFFICIAL, model or _OFFICIAL_MODEL),
             is_explicit=is_explicit,
         )
@@ -173,44 +170,34 @@ def _official(
     raise CommandError(missing_key())
 
 
-def _official_route(base_url: str, environment: LaunchEnvironment) -> Route:
+def _official_route(base_url: str, keys: Keys, *, is_default: bool = False) -> Route:
     return Route(
         provider=OFFICIAL,
         dialect="deepseek",
         base_url=base_url,
         key_name=OFFICIAL_KEY,
-        key=_from_file(environment, OFFICIAL_KEY),
+        key=keys.outside_process(OFFICIAL_KEY),
+        is_default=is_default,
     )
 
 
-def _official_url(environment: LaunchEnvironment) -> str:
+def official_url(keys: Keys) -> str:
     """Return the address of the official route.
 
     A project's `.env` may come from somebody else, so it cannot send a key that it does not hold
     to an address of its choice.
     """
-    found = environment.get(_OFFICIAL_URL)
+    found = keys.environment.get(_OFFICIAL_URL)
     if found is None or not found.value.strip():
         return f"https://{OFFICIAL_HOST}"
-    key = environment.get(OFFICIAL_KEY)
-    if found.layer == "project-env" and (key is None or key.layer != "project-env"):
+    key = keys.find(OFFICIAL_KEY)
+    if found.layer == "project-env" and (key is None or key.source != "project-env"):
         raise CommandError(
             Complaint(
                 "CONFIG_INVALID",
                 f"{_OFFICIAL_URL} in the .env of this directory would send your"
                 f" {OFFICIAL_KEY} to another server",
-                ("if that is wanted, set it in the environment, or pass --base-url",),
+                ("if that is wanted, set it in the keys, or pass --base-url",),
             )
         )
     return checked_url(found.value, name=_OFFICIAL_URL)
-
-
-def _from_file(environment: LaunchEnvironment, name: str) -> str | None:
-    """Return a key that only a `.env` holds; the adapter reads the process environment itself."""
-    found = environment.get(name)
-    return None if found is None or found.layer == "process" else found.value
-
-
-def _get(environment: LaunchEnvironment, name: str) -> str | None:
-    found = environment.get(name)
-    return None if found is None else found.value.strip() or None

@@ -13,6 +13,7 @@ class JsonlPersistence(PersistenceCoordinator):
     """Store each session as one append-only file of JSON lines, below one directory."""
 
     Config: ClassVar[type[JsonlConfig]] = JsonlConfig
+    guard: ClassVar[bool] = True  # nothing may boot without it where a profile has it
 
     def __init__(
         self, ctx: Context, config: JsonlConfig, *, files: LogFiles = OS_LOG_FILES

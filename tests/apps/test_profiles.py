@@ -1,0 +1,299 @@
+"""The rows that a profile boots: printed, patched, broken and guarded, by the real command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.testing import MockServer
+from harness.wire import loads
+
+RUN = ("run", "--offline", "hello")
+
+
+@pytest.fixture
+def patch(dsh):
+    """Write the patch file of the home, or of the profile `headless`."""
+
+    def write(text: str, *, where: str = "") -> Path:
+        path = dsh.home / "py" / where / "cordis.patch.yml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+class Tagged(yaml.SafeLoader):
+    """Reads a dump with its expressions as texts."""
+
+
+Tagged.add_multi_constructor("", lambda loader, _, node: f"={node.value}")
+
+
+def rows_of(text: str) -> dict[str, dict]:
+    return {row["id"]: row for row in yaml.load(text, Loader=Tagged)}
+
+
+@pytest.mark.spec("09-C020")
+async def test_default_rows_are_printed_and_nothing_is_made(dsh):
+    done = await dsh("--dump-default-config", "--profile", "headless")
+    assert done.code == 0, done.stderr
+    assert done.out.startswith("# == bundle base")
+    assert {"session", "agent-loop", "tool-bash", "surface"} <= set(rows_of(done.out))
+    assert not dsh.home.exists() or not list(dsh.home.rglob("*.jsonl"))
+
+
+@pytest.mark.spec("09-C021")
+async def test_dump_of_a_dump_is_the_same(dsh, tmp_path):
+    first = await dsh("--dump-config")
+    kept = tmp_path / "kept.yml"
+    rows = "\n".join(f"    {line}" for line in first.out.split("\n"))
+    kept.write_text("- insert:\n" + rows)
+    profile = dsh.home / "py" / "profiles" / "bare"
+    profile.mkdir(parents=True)
+    (profile / "profile.yml").write_text("bundles: []\nsurface: headless\n")
+    second = await dsh("--profile", "bare", "--patch", str(kept), "--dump-config")
+    assert second.code == 0, second.stderr
+    assert rows_of(second.out) == rows_of(first.out)
+    as_json = await dsh("--dump-config", "--format", "json")
+    assert [row["id"] for row in loads(as_json.stdout)] == list(rows_of(first.out))
+
+
+@pytest.mark.spec("09-C022", "09-C023", "09-C024", "09-C025")
+async def test_layers_in_their_order(dsh, patch, tmp_path):
+    patch("- id: llm-retry\n  config: {maxRetries: 7}\n", where="profiles/headless")
+    home = patch("- id: llm-deepseek\n  merge: {apiKeyEnv: null, retryPolicy: {maxRetries: 1}}\n")
+    done = await dsh("--dump-config", "--set", "llm-retry.maxRetries=2")
+    assert done.code == 0, done.stderr
+    rows = rows_of(done.out)
+    assert rows["llm-retry"]["config"] == {"maxRetries": 2}
+    assert rows["llm-deepseek"]["config"]["retryPolicy"]["maxRetries"] == 1
+    assert "retryableCodes" in rows["llm-deepseek"]["config"]["retryPolicy"]
+    assert f"patched by {home}" in done.out.replace("$DSH_HOME", str(dsh.home)), done.out
+    assert "--set" in done.out
+    one, two = tmp_path / "one.yml", tmp_path / "two.yml"
+    one.write_text("- id: llm-retry\n  config: {maxRetries: 3}\n")
+    two.write_text("- id: llm-retry\n  config: {maxRetries: 4}\n")
+    last = await dsh("--patch", str(one), "--patch", str(two), "--dump-config")
+    assert rows_of(last.out)["llm-retry"]["config"]["maxRetries"] == 4
+    last = await dsh("--patch", str(two), "--patch", str(one), "--dump-config")
+    assert rows_of(last.out)["llm-retry"]["config"]["maxRetries"] == 3
+    bare = await dsh("--no-user-config", "--dump-config")
+    assert "config" not in rows_of(bare.out)["llm-retry"]
+
+
+@pytest.mark.spec("09-C026", "09-C027")
+async def test_patch_that_matches_nothing(dsh, patch, tmp_path):
+    extra = tmp_path / "extra.yml"
+    extra.write_text("- id: tool-bahs\n  disabled: true\n")
+    done = await dsh("--patch", str(extra), *RUN)
+    assert (done.code, done.code_line) == (3, "PATCH_UNMATCHED")
+    assert "extra.yml:1" in done.stderr
+    assert "tool-bash" in done.stderr
+    patch("- id: from-another-profile\n  disabled: true\n")
+    done = await dsh(*RUN)
+    assert done.code == 0, done.stderr
+    assert done.stderr.count("from-another-profile") == 1
+    done = await dsh("--strict", *RUN)
+    assert (done.code, done.code_line) == (3, "PATCH_UNMATCHED")
+
+
+@pytest.mark.spec("09-C028")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tool-bash: {}\n", "expected a list"),
+        ("- id: a\n  config: [1\n", ":3:1"),
+        ("- 7\n", "item 1"),
+        ("- id: a\n  id: b\n", ":2:3"),
+        ("\ufeff- id: tool-bash\n  disabled: tru", None),
+    ],
+)
+async def test_patch_file_that_is_broken(dsh, tmp_path, text, expected):
+    extra = tmp_path / "extra.yml"
+    extra.write_text(text)
+    done = await dsh("--patch", str(extra), "--dump-config")
+    if expected is None:
+        assert done.code == 0, done.stderr
+        return
+    assert (done.code, done.code_line) == (3, "PATCH_INVALID")
+    assert "extra.yml" in done.stderr
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.spec("09-C028")
+async def test_patch_file_that_is_missing_or_a_folder(dsh, tmp_path):
+    for name in (str(tmp_path / "nowhere.yml"), str(tmp_path / "folder.yml")):
+        if "folder" in name:
+            Path(name).mkdir()
+        done = await dsh("--patch", name, *RUN)
+        assert (done.code, done.code_line) == (3, "PATCH_INVALID")
+        assert name in done.stderr
+
+
+@pytest.mark.spec("09-C029")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--dump-config", "--dump-default-config"),
+        ("--dump-config", "run", "a task"),
+        ("--dump-config", "--profile"),
+        ("--dump-config", "--format", "toml"),
+    ],
+)
+async def test_dump_that_makes_no_sense_is_a_usage_error(dsh, words):
+    done = await dsh(*words)
+    assert (done.code, done.code_line) == (2, "USAGE")
+
+
+@pytest.mark.spec("09-C030", "09-C032")
+@pytest.mark.parametrize(
+    "written",
+    ['!expr env("STEPS", 1)', "!expr env.STEPS ?? 1", "!!js Number(process.env.STEPS ?? '1')"],
+)
+async def test_expression_reads_the_environment(dsh, patch, server: MockServer, written):
+    patch(f"- id: agent-loop\n  merge:\n    maxStepsPerTurn: {written}\n")
+    done = await dsh("--dump-config")
+    assert written.partition(" ")[2].strip() in done.out
+    done = await dsh("run", "--offline", "run true")
+    assert (done.code, done.code_line) == (1, "MAX_STEPS"), done.stderr
+
+
+@pytest.mark.spec("09-C031", "09-C032")
+@pytest.mark.parametrize(
+    "written", ['!expr __import__("os")', "!!js require('fs')", "'${(lambda: 1)()}'"]
+)
+async def test_expression_outside_the_closed_list_stops_the_boot(dsh, patch, written):
+    patch(f"- id: tool-bash\n  merge:\n    shell: {written}\n")
+    done = await dsh(*RUN)
+    assert done.code == 3, done.stderr
+    assert "tool-bash" in done.stderr
+    assert "cordis.patch.yml:3" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.spec("09-C033")
+async def test_plugin_beside_a_patch_file(dsh, patch):
+    path = patch("- insert:\n    - id: mine\n      name: ./mine.py\n")
+    mark = dsh.home / "mark"
+    path.with_name("mine.py").write_text(f"def apply(ctx): open({str(mark)!r}, 'w').close()\n")
+    done = await dsh(*RUN)
+    assert done.code == 0, done.stderr
+    assert mark.exists()
+    patch("- id: tool-bash\n  name: other\n  disabled: true\n")
+    done = await dsh(*RUN)
+    assert done.code == 0
+    assert "not 'other'" in done.stderr
+
+
+@pytest.mark.spec("09-C036")
+async def test_row_that_nobody_needs_may_fail(dsh, patch):
+    patch("- insert:\n    - id: extra\n      name: no.such.plugin\n")
+    done = await dsh(*RUN)
+    assert done.code == 0, done.stderr
+    assert done.stderr.count("extra does not run") == 1
+    assert "no.such.plugin" in done.stderr
+    done = await dsh("--strict", *RUN)
+    assert (done.code, done.code_line) == (3, "PLUGIN_NOT_FOUND")
+
+
+@pytest.mark.spec("09-C037")
+async def test_what_waits_is_named_with_what_it_waits_for(dsh):
+    done = await dsh("--disable", "system-prompt", *RUN)
+    assert (done.code, done.code_line) == (3, "BOOT")
+    assert "waiting" in done.stderr
+    assert "system_prompt" in done.stderr
+    [report] = (dsh.home / "py" / "logs").glob("boot-*.log")
+    assert report.stat().st_mode & 0o777 == 0o600
+    assert report.name in done.stderr
+
+
+async def test_wrong_config_names_file_line_and_key(dsh, patch):
+    patch("- id: agent-loop\n  merge:\n    maxStepsPerTurn: many\n")
+    done = await dsh(*RUN)
+    assert (done.code, done.code_line) == (3, "BOOT")
+    assert "config.maxStepsPerTurn" in done.stderr
+    assert "cordis.patch.yml:3" in done.stderr
+    patch("- id: agent-loop\n  merge:\n    maxSteps: 3\n")
+    done = await dsh(*RUN)
+    assert "maxStepsPerTurn" in done.stderr  # the key that was meant
+
+
+async def test_guard_must_run(dsh, patch):
+    patch("- id: fs-policy\n  merge: {nonsense: 1}\n")
+    done = await dsh(*RUN)
+    assert (done.code, done.code_line) == (3, "BOOT")
+    assert "fs-policy" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("raise RuntimeError('at import')", "at import"),
+        ("def apply(ctx): raise RuntimeError('in setup')", "in setup"),
+        ("x = (", "never closed"),
+        ("y = 1", "no function `apply`"),
+    ],
+)
+async def test_plugin_of_the_user_that_fails_is_one_line(dsh, patch, body, expected):
+    path = patch("- insert:\n    - id: mine\n      name: ./mine.py\n")
+    path.with_name("mine.py").write_text(body + "\n")
+    done = await dsh(*RUN)
+    assert done.code == 0, done.stderr
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+async def test_plugin_that_hangs_when_it_ends_is_named(dsh, patch):
+    path = patch("- insert:\n    - id: mine\n      name: ./stuck.py\n")
+    path.with_name("stuck.py").write_text(
+        "import asyncio\n"
+        "def apply(ctx):\n"
+        "    async def end():\n"
+        "        while True:\n"
+        "            try:\n"
+        "                await asyncio.sleep(60)\n"
+        "            except asyncio.CancelledError:\n"
+        "                pass\n"
+        "    return end\n"
+    )
+    dsh.environment["DSH_SHUTDOWN_TIMEOUT"] = "0.3"
+    done = await dsh(*RUN)
+    assert "stuck" in done.stderr
+    assert done.code == 1
+
+
+async def test_unknown_profile_names_those_that_exist(dsh):
+    done = await dsh("--profile", "headles", *RUN)
+    assert (done.code, done.code_line) == (3, "PROFILE_UNKNOWN")
+    assert "headless" in done.stderr
+
+
+async def test_profile_is_made_anew_from_its_template(dsh):
+    assert (await dsh(*RUN)).code == 0
+    file = dsh.home / "py" / "profiles" / "headless" / "profile.yml"
+    file.write_text("bundles: [base]\nsurface: headless\n")
+    done = await dsh("--from-default-profile", "headless", "--dump-config")
+    assert done.code == 0, done.stderr
+    assert "surface" in rows_of(done.out)
+    assert list(file.parent.parent.glob("headless.bak-*"))
+
+
+@pytest.mark.spec("09-C042")
+async def test_schema_of_the_rows(dsh):
+    done = await dsh("--dump-config-schema")
+    assert done.code == 0, done.stderr
+    schema = loads(done.stdout)
+    assert "agent-loop" in {entry["id"] for entry in schema["x-entries"]}
+
+
+async def test_group_with_two_rows_of_one_id_is_refused(dsh, patch):
+    patch("- insert:\n    - {id: mine, name: fs-local}\n    - {id: mine, name: fs-local}\n")
+    done = await dsh(*RUN)
+    assert done.code == 3, done.stderr
+    assert "duplicate" in done.stderr
+    assert "mine" in done.stderr
