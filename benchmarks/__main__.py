@@ -19,7 +19,7 @@ import attrs
 from benchmarks.measure import CALIBRATION_MS, Meter, Row, calibrate
 from harness.wire import dumps
 
-SUITES = ("kernel", "session", "loop", "startup")
+SUITES = ("kernel", "session", "loop", "composition", "reload", "startup")
 QUICK = 0.1
 COLUMNS = "{:<34} {:>11} {:>11} {:>7} {:>11} {:<4} {}"
 

@@ -38,34 +38,39 @@ async def main():
 
 asyncio.run(main())
 """
-READY_DSH = """
+_BOOT = """
 import asyncio, sys
-from harness.launch import resolve_home
-from harness_plugins.launcher.composition import Composition, mount
+from pathlib import Path
+from harness.launch import capture_environment, resolve_home
+from harness_plugins.launcher.boot import boot
+from harness_plugins.launcher.composition import composition, run_patches
+from harness_plugins.launcher.launch_options import LaunchOptions
 from vendor_shims.cordis import Context
 
+async def booted(root, route):
+    home = resolve_home(sys.argv[1], {})
+    environment = capture_environment({}, project_dir=Path(sys.argv[1]), home_dir=home.root)
+    patches = tuple(run_patches(route=route))
+    rows = composition(LaunchOptions(), home, environment, patches=patches)
+    await boot(root, home, rows.composed, env=rows.env)
+"""
+READY_DSH = f"""{_BOOT}
 async def main():
     async with Context() as root:
-        mount(root, Composition(home=resolve_home(sys.argv[1], {})))
-        await root.settle()
+        await booted(root, None)
 
 asyncio.run(main())
 """
-READY_DSH_HTTP = """
-import asyncio, sys
+READY_DSH_HTTP = f"""{_BOOT}
 from harness.http import HttpService
-from harness.launch import resolve_home
-from harness_plugins.launcher.composition import Composition, mount
 from harness_plugins.launcher.route import Route
-from vendor_shims.cordis import Context
 
 async def main():
     route = Route(
         provider="bench", dialect="openai", base_url="http://127.0.0.1:9/v1", key_name="BENCH_KEY"
     )
     async with Context() as root:
-        mount(root, Composition(home=resolve_home(sys.argv[1], {}), route=route))
-        await root.settle()
+        await booted(root, route)
         await root[HttpService].warm()
 
 asyncio.run(main())
