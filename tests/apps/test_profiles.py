@@ -297,3 +297,18 @@ async def test_group_with_two_rows_of_one_id_is_refused(dsh, patch):
     assert done.code == 3, done.stderr
     assert "duplicate" in done.stderr
     assert "mine" in done.stderr
+
+
+async def test_plugin_can_end_the_run_with_an_exit_code(dsh, patch):
+    path = patch("- insert:\n    - id: mine\n      name: ./mine.py\n")
+    path.with_name("mine.py").write_text(
+        "inject = ['app_exit', 'cmdline']\n"
+        "def apply(ctx):\n"
+        "    assert ctx.cmdline.profile == 'headless'\n"
+        "    def heard(session, event):\n"
+        "        if event.type == 'user/message': ctx.app_exit(42)\n"
+        "    ctx.on('session/event', heard)\n"
+    )
+    done = await dsh("run", "--offline", "run sleep 60")
+    assert done.code == 42, done.stderr
+    assert "exit code 42" in done.stderr

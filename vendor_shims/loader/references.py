@@ -1,5 +1,7 @@
 """Plugin references: from the name in a row to an object that can be mounted."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import os
@@ -7,12 +9,14 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vendor_shims.loader.errors import PluginNotFound
 from vendor_shims.loader.local_modules import import_local
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP = "harness.plugins"
 
@@ -88,6 +92,8 @@ class PluginResolver:
 
     @cached_property
     def _advertised(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points
+
         return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
     def _import(self, target: str, reference: str) -> Found:

@@ -33,7 +33,7 @@ def dump_command(line: CommandLine) -> int:
         options = layer_options(launch)
     composed = compose_profile(chosen_profile(launch, home, os.environ), home, options)
     for skipped in composed.skipped:
-        complain_on_stderr(f"dsh: note: [{skipped.layer}] {describe_skipped(skipped)}\n")
+        complain_on_stderr(f"dsh: note: {describe_skipped(skipped)}\n")
     check_unmatched(composed, strict=launch.strict)
     if launch.dump == "--dump-config-schema":
         from harness.wire import dumps_text

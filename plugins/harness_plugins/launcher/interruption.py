@@ -37,6 +37,12 @@ READER_GONE = Cause("nobody reads standard output any more", 141, _hook("nobody 
 STORAGE = Cause("the session cannot be stored", 3, _hook("the session cannot be stored"))
 
 
+def asked_for(exit_code: int) -> Cause:
+    """Return why a run ends that a plugin asked to end with an exit code."""
+    reason = f"a plugin asked for the end with exit code {exit_code}"
+    return Cause(reason, exit_code, _hook(reason))
+
+
 class Interruption:
     """Pass the first reason to end on to whatever runs now.
 

@@ -3,8 +3,11 @@
 import asyncio
 import os
 import time
+from functools import partial
 from typing import NoReturn
 
+from harness.cmdline import AppExit, shut_down, shutdown_limit_s
+from harness.cmdline import CommandLine as AppArguments
 from harness.http import HttpService
 from harness.tools import ToolRegistry
 from harness_plugins.launcher.command_line import CommandLine
@@ -14,7 +17,7 @@ from harness_plugins.launcher.descriptors import STDIN, STDOUT, complain_on_stde
 from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.events_surface import EventsSurface
 from harness_plugins.launcher.failures import interruption_complaint
-from harness_plugins.launcher.interruption import READER_GONE, Cause, Interruption
+from harness_plugins.launcher.interruption import READER_GONE, Cause, Interruption, asked_for
 from harness_plugins.launcher.jsonl_surface import JsonlSurface
 from harness_plugins.launcher.launch_options import LaunchOptions
 from harness_plugins.launcher.leaving import leave
@@ -30,7 +33,6 @@ from harness_plugins.launcher.terminal_surface import TerminalSurface
 from vendor_shims.cordis import Context
 from vendor_shims.logger import DEBUG, ConsoleExporter
 
-_SHUTDOWN_S = 5.0
 _WATCHED_DELAY_MS = 15.0  # between the guide's words, so that a person sees it stream
 
 
@@ -66,6 +68,14 @@ async def _run(
         try:
             run = Run(root, plan, output=output, stop=stop, is_strict=launch.strict)
             composed = _composition(plan, launch, with_details=with_details)
+            arguments = AppArguments(
+                profile=composed.profile.name,
+                surface=composed.profile.surface,
+                arguments=(plan.task,),
+            )
+            root.provide(AppArguments.key, arguments)
+            root.inject([AppExit.key], partial(_end_when_asked, stop))
+            root.plugin(AppExit)
             root.inject(["http"], _warm_http)
             started = await run.start(composed)
             _tell((*composed.notes, *run.notes), plan.options)
@@ -104,6 +114,15 @@ def _composition(plan: RunPlan, launch: LaunchOptions, *, with_details: bool) ->
     return composition(launch, plan.home, plan.environment, patches=tuple(patches))
 
 
+def _end_when_asked(stop: Interruption, ctx: Context) -> None:
+    """Let any plugin end the run with an exit code of its own."""
+
+    async def wait() -> None:
+        stop.request(asked_for(await ctx[AppExit].requested()))
+
+    ctx.spawn(wait, name="wait for an exit request")
+
+
 def _warm_http(ctx: Context) -> None:
     """Load the HTTP client while the rest is put together; the first request needs it."""
     ctx.spawn(ctx[HttpService].warm, name="load the HTTP client")
@@ -134,15 +153,11 @@ def _surface(root: Context, plan: RunPlan, output: Output, session_id: str) -> S
 
 async def _shut_down(root: Context, exit_code: int) -> None:
     """Unload everything; when something hangs, name it and leave all the same."""
-    try:
-        limit_s = float(os.environ.get("DSH_SHUTDOWN_TIMEOUT", ""))
-    except ValueError:
-        limit_s = _SHUTDOWN_S
-    try:
-        await root.close(limit_s)
-    except TimeoutError as error:
-        complaint = Complaint("INTERNAL", f"the shutdown hangs: {error}", status=exit_code or 1)
-        leave(report(complaint, error, with_details=False))
+    hanging = await shut_down(root, limit_s=shutdown_limit_s(os.environ))
+    if hanging:
+        sentence = f"the shutdown hangs: {', '.join(hanging)}"
+        complaint = Complaint("INTERNAL", sentence, status=exit_code or 1)
+        leave(report(complaint, None, with_details=False))
 
 
 def _no_task(line: CommandLine) -> UsageError:
