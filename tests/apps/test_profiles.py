@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
 import yaml
 
-from harness.testing import MockServer
-from harness.wire import loads
+from harness.testing import MockServer, text_reply, tool_call_reply
+from harness.wire import dumps_text, loads
 
 RUN = ("run", "--offline", "hello")
 
@@ -312,3 +313,35 @@ async def test_plugin_can_end_the_run_with_an_exit_code(dsh, patch):
     done = await dsh("run", "--offline", "run sleep 60")
     assert done.code == 42, done.stderr
     assert "exit code 42" in done.stderr
+
+
+@pytest.mark.spec("09-C040")
+async def test_edit_of_a_patch_file_is_taken_while_a_run_goes_on(dsh, patch, server: MockServer):
+    dsh.use(server)
+    wait = dumps_text({"command": "until [ -e go ]; do sleep 0.02; done"})
+    server.enqueue(tool_call_reply("bash", wait), text_reply("done"))
+    hmr_on = "- id: hmr\n  disabled: false\n"
+    mine = "- insert:\n    - {id: mine, name: ./mine.py, config: %d}\n"
+    patch(hmr_on + mine % 1)
+    marks = dsh.home / "marks"
+    (dsh.home / "py" / "mine.py").write_text(
+        f"def apply(ctx, config): open({str(marks)!r}, 'a').write(str(config) + ' ')\n"
+    )
+
+    async def seen(text: str) -> None:
+        while not (marks.exists() and marks.read_text() == text):
+            await anyio.sleep(0.02)
+
+    async with dsh.start("run", "hello") as running:
+        await seen("1 ")
+        patch(hmr_on + mine % 2)
+        await seen("1 2 ")
+        patch(hmr_on + "- id: [\n")
+        errors = b""
+        while b"was not taken" not in errors:
+            errors += await running.process.stderr.read(4096)
+        (dsh.cwd / "go").touch()
+        done = await running.end()
+    assert done.code == 0, done.stderr
+    assert (errors.decode() + done.stderr).count("was not taken") == 1
+    assert marks.read_text() == "1 2 "

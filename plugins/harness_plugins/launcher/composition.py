@@ -1,6 +1,6 @@
 """Compose what `dsh run` mounts: the rows of a profile, and what the command line adds to them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -29,12 +29,14 @@ class Composition:
     Attributes:
         profile: where they come from.
         composed: the rows with their layers.
+        again: reads and composes the layers anew.
         env: what expressions in them read.
         notes: patches of the user that fit nothing.
     """
 
     profile: Profile
     composed: Composed
+    again: Callable[[], Composed] = attrs.field(repr=False)
     env: Mapping[str, str] = attrs.field(repr=False)
     notes: tuple[str, ...] = ()
 
@@ -67,15 +69,20 @@ def composition(
         ProfileError: a layer cannot be taken, or a patch of a flag fits nothing.
     """
     profile = chosen_profile(launch, home, environment.process)
-    composed = compose_profile(profile, home, layer_options(launch))
+
+    def read() -> Composed:
+        composed = compose_profile(profile, home, layer_options(launch))
+        check_unmatched(composed, strict=launch.strict)
+        known = tuple(patch for patch in patches if composed.origin(patch["id"]))
+        own = Layer("options of the command", "flag", known)
+        return compose([*composed.layers, own]) if known else composed
+
+    composed = read()
     notes = check_unmatched(composed, strict=launch.strict)
-    known = tuple(patch for patch in patches if composed.origin(patch["id"]))
-    if known:
-        composed = compose([*composed.layers, Layer("options of the command", "flag", known)])
     env = {**environment.user, **environment.project, **environment.process}
     if launch.is_offline:
         env["DSH_OFFLINE"] = "1"
-    return Composition(profile=profile, composed=composed, env=env, notes=notes)
+    return Composition(profile=profile, composed=composed, again=read, env=env, notes=notes)
 
 
 def layer_options(launch: LaunchOptions) -> LayerOptions:

@@ -77,6 +77,7 @@ async def _run(
             root.inject([AppExit.key], partial(_end_when_asked, stop))
             root.plugin(AppExit)
             root.inject(["http"], _warm_http)
+            _follow(root, composed, plan, launch)
             started = await run.start(composed)
             _tell((*composed.notes, *run.notes), plan.options)
             surface = _surface(root, plan, output, started.opened.session_id)
@@ -114,6 +115,20 @@ def _composition(plan: RunPlan, launch: LaunchOptions, *, with_details: bool) ->
     return composition(launch, plan.home, plan.environment, patches=tuple(patches))
 
 
+def _follow(root: Context, composed: Composition, plan: RunPlan, launch: LaunchOptions) -> None:
+    """Follow the user's patch files for as long as the profile has hot reload."""
+    files = (str(composed.profile.patch_file), str(plan.home.patch_file))
+    tell = partial(_tell_one, plan.options)
+
+    async def follow(ctx: Context) -> None:
+        from harness_plugins.launcher.live_layers import follow_layers
+
+        await follow_layers(composed.again, files, tell, ctx)
+
+    if not launch.no_user_config:
+        root.inject(["hmr", "loader"], follow)
+
+
 def _end_when_asked(stop: Interruption, ctx: Context) -> None:
     """Let any plugin end the run with an exit code of its own."""
 
@@ -130,9 +145,13 @@ def _warm_http(ctx: Context) -> None:
 
 def _tell(notes: tuple[str, ...], options: Options) -> None:
     """Print what the configuration leaves out; a run goes on without it."""
+    for note in notes:
+        _tell_one(options, note)
+
+
+def _tell_one(options: Options, note: str) -> None:
     if not options.quiet:
-        for note in notes:
-            complain_on_stderr(f"dsh: note: {note}\n")
+        complain_on_stderr(f"dsh: note: {' '.join(note.split())}\n")
 
 
 def _surface(root: Context, plan: RunPlan, output: Output, session_id: str) -> Surface:
