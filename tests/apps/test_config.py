@@ -259,3 +259,60 @@ def as_template(value):
         case list():
             return [as_template(inner) for inner in value]
     return value
+
+
+ROWS = """\
+- insert:
+  - id: raises
+    name: ./raises.py
+  - id: plain
+    name: ./plain.py
+  - id: off
+    name: no-such-plugin
+    disabled: !expr env.NOPE ?? true
+  - id: asks
+    name: ./plain.py
+    disabled: !expr ctx.something
+  - id: inside
+    name: cordis:group
+    group: true
+    config:
+    - id: inner
+      name: ./configured.py
+      config:
+        size: large
+  - id: reads
+    name: ./configured.py
+    config:
+      size: !expr ctx.something
+  - id: odd
+    name: ./odd.py
+"""
+PLUGINS = {
+    "raises.py": "raise RuntimeError('on purpose')\n",
+    "plain.py": "def apply(ctx):\n    pass\n",
+    "odd.py": "Config = 5\ndef apply(ctx, config):\n    pass\n",
+    "configured.py": (
+        "from vendor_shims.schema import config\n\n@config\nclass Config:\n    size: int = 1\n\n"
+        "def apply(ctx, config):\n    pass\n"
+    ),
+}
+
+
+async def test_rows_of_every_kind_are_checked(dsh):
+    for name, text in PLUGINS.items():
+        put(dsh, f"py/{name}", text)
+    home = put(dsh, "py/cordis.patch.yml", ROWS)
+    done = await dsh("config", "check", "--offline", "--set", "tool-fs.home=${nope(")
+    assert done.code == 3
+    lines = done.out.split("\n")
+    assert any("row 'raises'" in line and "on purpose" in line for line in lines)
+    assert any(f"{home}:17" in line and "row 'inner'" in line for line in lines)
+    assert any("row 'odd'" in line for line in lines)
+    assert any("tool-fs" in line and "nope(" in done.out for line in lines)
+    for fine in ("'plain'", "'off'", "'asks'", "'reads'", "'inside'"):
+        assert fine not in done.out
+    assert "4 problems" in done.stderr
+    schema = loads((await dsh("config", "schema")).stdout)
+    ids = [entry["id"] for entry in schema["x-entries"]]
+    assert {"raises", "plain", "inner", "odd"} <= set(ids)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from harness.testing import MockServer, Part, Reply
@@ -92,8 +94,7 @@ async def test_broken_files_are_named_with_their_line(dsh):
     assert ".env:2:" in found[".env"]["fact"]
     (dsh.home / "settings.yaml").unlink()
     (dsh.home / "settings.yaml").mkdir()
-    (dsh.home / ".credentials.yaml").write_text("[")
-    (dsh.home / ".credentials.yaml").chmod(0o600)
+    (dsh.home / ".credentials.yaml").symlink_to(dsh.home / ".credentials.yaml")
     (dsh.home / ".env").unlink()
     code, found = await checks(dsh)
     assert {name for name, check in found.items() if check["state"] == "fail"} == {
@@ -171,3 +172,34 @@ async def test_the_network_is_tried_on_request_only(dsh):
     assert code == 3
     assert found["endpoint"]["state"] == "fail"
     assert "proxy" in found["endpoint"]["fix"]
+
+
+async def test_extras_are_those_of_the_distribution(dsh, tmp_path):
+    folder = tmp_path / "first" / "dsh_harness-9.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: dsh-harness\nVersion: 9\nRequires-Dist: attrs\n"
+        'Requires-Dist: attrs>=20; extra == "here"\n'
+        "Requires-Dist: no-such-thing; python_version > '3' and extra == 'missing'\n"
+    )
+    dsh.environment["PYTHONPATH"] = str(folder.parent)
+    code, found = await checks(dsh)
+    assert code == 0
+    assert found["extra here"]["state"] == "ok"
+    assert found["extra missing"]["fact"] == "no-such-thing not installed"
+    assert found["extra missing"]["fix"] == "pip install 'dsh-harness[missing]'"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+async def test_a_home_that_cannot_be_made(dsh, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    dsh.environment["DSH_HOME"] = str(closed / "a" / "b")
+    code, found = await checks(dsh)
+    assert (code, found["home"]["state"]) == (3, "fail")
+
+
+async def test_a_home_deep_below_what_exists(dsh, tmp_path):
+    dsh.environment["DSH_HOME"] = str(tmp_path / "a" / "b" / "c")
+    code, found = await checks(dsh)
+    assert (code, found["home"]["state"]) == (0, "ok")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.durable_files import try_file_lock
+from harness.testing import text_reply, tool_call_reply
 from harness.wire import loads
 
 BACKEND = """
@@ -49,7 +50,26 @@ requires = []
 build-backend = "backend"
 backend-path = ["."]
 """
-LAYER = "- insert:\n  - id: hello\n    name: harness.tools:ToolRegistry\n    disabled: true\n"
+LAYER = "- insert:\n  - id: hello\n    name: MODULE\n"
+PLUGIN = '''
+"""Say hello."""
+
+from harness.tools import tool
+
+inject = ["tools"]
+
+@tool
+async def hello(name: str) -> str:
+    """Greet somebody.
+
+    Args:
+        name: whom.
+    """
+    return f"hello from {__name__}, {name}"
+
+def apply(ctx):
+    ctx.tools.register(hello)
+'''
 
 
 def make_project(
@@ -71,8 +91,8 @@ def make_project(
     }  # fmt: skip
     lines = "\n".join(f"{key} = {value!r}" for key, value in facts.items())
     (folder / "backend.py").write_text(BACKEND.format(facts=lines))
-    (folder / module / "__init__.py").write_text(f"VERSION = {version!r}\n")
-    (folder / module / "patch.yml").write_text(LAYER)
+    (folder / module / "__init__.py").write_text(PLUGIN)
+    (folder / module / "patch.yml").write_text(LAYER.replace("MODULE", module))
     return folder
 
 
@@ -120,8 +140,9 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.spec("09-C125")
 @pytest.mark.usefixtures("offline_pip")
-async def test_a_plugin_is_added_to_the_composition_and_removed_without_trace(dsh):
+async def test_a_plugin_is_added_to_the_composition_and_removed_without_trace(dsh, server):
     make_project(dsh.cwd / "hello", needs=("dsh-harness", "attrs>=20"))
     before = await dsh("config", "show")
     assert before.code == 0
@@ -132,6 +153,12 @@ async def test_a_plugin_is_added_to_the_composition_and_removed_without_trace(ds
     assert leftovers(dsh) == []
     shown = await dsh("config", "show")
     assert "# == bundle hello\n- id: hello\n" in shown.out
+    assert "\nhello " in (await dsh("tools")).out
+    dsh.use(server)
+    server.enqueue(tool_call_reply("hello", {"name": "you"}), text_reply("done"))
+    run = await dsh("run", "--json", "greet me")
+    assert run.code == 0, run.stderr
+    assert run.only("tool_result")["result"] == "hello from dsh_hello, you"
     profile = (folder_of(dsh) / "profile.yml").read_text()
     assert "bundles: [base, headless, hello]" in profile
     assert f"dsh-hello @ file://{dsh.cwd}/hello" in profile
@@ -140,6 +167,7 @@ async def test_a_plugin_is_added_to_the_composition_and_removed_without_trace(ds
     assert listed.out == "dsh-hello  0.1.0  layer hello\n"
     removed = await dsh("plugin", "remove", "DSH_Hello")
     assert removed.out.startswith("removed dsh-hello\n")
+    assert "\nhello " not in (await dsh("tools")).out
     after = await dsh("config", "show")
     assert after.stdout == before.stdout
     assert not (folder_of(dsh) / "site").exists()
@@ -200,7 +228,9 @@ async def test_an_editable_project_is_used_where_it_lies(dsh):
     assert not (site / "dsh_hello").exists()
     assert list(site.glob("*.pth"))
     assert "- id: hello" in (await dsh("config", "show")).out
-    (dsh.cwd / "hello" / "dsh_hello" / "patch.yml").write_text(LAYER.replace("hello", "changed"))
+    (dsh.cwd / "hello" / "dsh_hello" / "patch.yml").write_text(
+        LAYER.replace("hello", "changed").replace("MODULE", "dsh_hello")
+    )
     assert "- id: changed" in (await dsh("config", "show")).out
     info = await dsh("plugin", "info", "dsh-hello")
     assert f"added as  -e {dsh.cwd}/hello\n" in info.out
@@ -330,3 +360,34 @@ async def test_without_pip_nothing_happens(dsh, tmp_path):
         done = await running.end()
     assert (done.code, done.code_line) == (127, "PLUGIN_INSTALL")
     assert "ensurepip" in done.stderr
+
+
+@pytest.mark.usefixtures("offline_pip")
+async def test_a_change_that_the_profile_cannot_take_is_undone(dsh):
+    make_project(dsh.cwd / "hello")
+    await dsh("plugin", "add", "./hello")
+    before = snapshot(folder_of(dsh))
+    for name, version in (("dsh-hello", "0.2.0"), ("dsh-other", "0.1.0")):
+        points = f"[harness.bundles]\n-odd- = {name.replace('-', '_')}:patch.yml\n"
+        make_project(dsh.cwd / "odd" / name, name, version=version, points=points)
+        done = await dsh("plugin", "add", f"./odd/{name}")
+        assert (done.code, done.code_line) == (3, "CONFIG_INVALID")
+        assert snapshot(folder_of(dsh)) == before
+        assert leftovers(dsh) == []
+    await dsh("plugin", "remove", "dsh-hello")
+    before = snapshot(folder_of(dsh))
+    assert (await dsh("plugin", "add", "./odd/dsh-other")).code == 3
+    assert snapshot(folder_of(dsh)) == before
+
+
+@pytest.mark.usefixtures("offline_pip")
+async def test_packages_that_somebody_deleted_can_still_be_removed(dsh):
+    make_project(dsh.cwd / "hello")
+    await dsh("plugin", "add", "-e", "./hello")
+    site = folder_of(dsh) / "site"
+    for path in site.rglob("*"):
+        if path.is_file():
+            path.unlink()
+    assert (await dsh("plugin", "list")).out == ""
+    assert (await dsh("plugin", "remove", "hello")).code == 0
+    assert "requirements: []" in (folder_of(dsh) / "profile.yml").read_text()

@@ -295,9 +295,9 @@ async def test_schema_of_the_rows(dsh):
 async def test_group_with_two_rows_of_one_id_is_refused(dsh, patch):
     patch("- insert:\n    - {id: mine, name: fs-local}\n    - {id: mine, name: fs-local}\n")
     done = await dsh(*RUN)
-    assert done.code == 3, done.stderr
-    assert "duplicate" in done.stderr
-    assert "mine" in done.stderr
+    assert done.code == 0, done.stderr
+    assert "cordis.patch.yml:1:3: patch insert: there is an entry mine already" in done.stderr
+    assert (await dsh("--strict", *RUN)).code == 3
 
 
 async def test_plugin_can_end_the_run_with_an_exit_code(dsh, patch):

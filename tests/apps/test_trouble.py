@@ -231,7 +231,7 @@ async def test_storage_that_does_not_come_up_stops_the_boot(dsh):
     done = await dsh("run", "--offline", "hello")
     assert (done.code, done.code_line) == (3, "BOOT")
     assert "1 plugin failed" in done.stderr
-    assert "JsonlPersistence" in done.stderr
+    assert "session-persistence-jsonl" in done.stderr
     (report,) = (dsh.home / "py" / "logs").iterdir()
     assert report.name in done.stderr
     assert stat.S_IMODE(report.stat().st_mode) == 0o600
@@ -242,7 +242,9 @@ async def test_storage_that_does_not_come_up_stops_the_boot(dsh):
 
 async def test_a_full_disk_before_the_first_event_is_reported(dsh):
     dsh.forget_coverage()
-    done = await dsh("run", "--json", "--offline", "hello", preexec_fn=lambda: _limit(100))
+    assert (await dsh("profile", "new", "own")).code == 0  # the disk had room for the profile
+    words = ("--profile", "own", "run", "--json", "--offline", "hello")
+    done = await dsh(*words, preexec_fn=lambda: _limit(100))
     assert (done.code, done.code_line) == (3, "STORAGE_FULL")
     assert ".jsonl" in done.stderr
     assert [line["type"] for line in done.lines] == ["error"]

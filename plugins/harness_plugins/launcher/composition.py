@@ -41,8 +41,12 @@ class Composition:
     notes: tuple[str, ...] = ()
 
 
-def chosen_profile(launch: LaunchOptions, home: Home, environ: Mapping[str, str]) -> Profile:
+def chosen_profile(
+    launch: LaunchOptions, home: Home, environ: Mapping[str, str], *, saves: bool = True
+) -> Profile:
     """Return the profile that the command line asks for, `headless` unless it says otherwise.
+
+    A shipped one is written to the home at its first use, unless nothing is to be saved.
 
     Raises:
         ProfileError: there is none, or its file is at fault.
@@ -51,7 +55,7 @@ def chosen_profile(launch: LaunchOptions, home: Home, environ: Mapping[str, str]
         profile, _ = reset_profile(home, launch.from_default_profile)
         return profile
     name = launch.profile or environ.get("DSH_PROFILE", "").strip() or HEADLESS
-    return open_profile(home, name, saves=launch.dump is None)
+    return open_profile(home, name, saves=saves)
 
 
 def composition(
@@ -60,6 +64,7 @@ def composition(
     environment: LaunchEnvironment,
     *,
     patches: tuple[Patch, ...] = (),
+    saves: bool = True,
 ) -> Composition:
     """Compose a profile, with patches that a surface made of its own options last.
 
@@ -68,7 +73,7 @@ def composition(
     Raises:
         ProfileError: a layer cannot be taken, or a patch of a flag fits nothing.
     """
-    profile = chosen_profile(launch, home, environment.process)
+    profile = chosen_profile(launch, home, environment.process, saves=saves)
 
     def read() -> Composed:
         composed = compose_profile(profile, home, layer_options(launch))

@@ -31,7 +31,7 @@ def dump_command(line: CommandLine) -> int:
     if launch.dump == "--dump-default-config":
         launch = launch._replace(no_user_config=True, layers=())
         options = layer_options(launch)
-    composed = compose_profile(chosen_profile(launch, home, os.environ), home, options)
+    composed = compose_profile(chosen_profile(launch, home, os.environ, saves=False), home, options)
     for skipped in composed.skipped:
         complain_on_stderr(f"dsh: note: {describe_skipped(skipped)}\n")
     check_unmatched(composed, strict=launch.strict)

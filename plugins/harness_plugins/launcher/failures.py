@@ -7,6 +7,7 @@ from typing import Any, cast
 from harness.credentials import CredentialsError
 from harness.errors import HarnessError, error_chain
 from harness.launch import LaunchError
+from harness.profiles import ProfileError
 from harness.session_persistence import (
     SessionAlreadyOwnedError,
     SessionFormatUnsupportedError,
@@ -46,6 +47,9 @@ def complaint_of(error: BaseException) -> Complaint:
             return Complaint("SESSION_FORMAT_UNSUPPORTED", str(cause))
         case LaunchError() | CredentialsError() | YamlError():
             return Complaint("CONFIG_INVALID", str(cause))
+        case ProfileError():
+            status = None if cause.code == "USAGE" else 3
+            return Complaint(cause.code, str(cause), cause.hints, status=status)
         case OSError():
             return storage_complaint(cause, status=3)
         case _:
@@ -143,7 +147,8 @@ def _turn_error(ending: Ending, route: Route | None) -> Complaint:
 def _unforeseen(error: BaseException) -> Complaint:
     if isinstance(error, HarnessError):
         hints: tuple[str, ...] = getattr(error, "hints", ())  # errors of profiles have some
-        return Complaint(error.code, error_chain(error), hints)
+        status = 3 if error.code.startswith("STORAGE_") else None
+        return Complaint(error.code, error_chain(error), hints, status=status)
     return Complaint("INTERNAL", f"{type(error).__name__}: {error_chain(error)}", (_DEFECT,))
 
 

@@ -6,6 +6,7 @@ from vendor_shims.hmr import CONFIG_UPDATE_FAILED, Hmr
 from vendor_shims.include import Composed
 from vendor_shims.loader import Loader
 
+
 async def follow_layers(
     compose_again: Callable[[], Composed],
     files: Sequence[str],

@@ -23,7 +23,7 @@ MODELS = ["http", "llm-deepseek", "llm-offline", "llm-retry"]
 COMMANDS = ["subprocess-local", "bash-env", "bash-local", "spill-local", "tool-bash"]
 FILES = ["fs-local", "fs-policy", "tool-fs"]
 ROWS = {
-    "headless": [*SPINE, *MODELS, *COMMANDS, *FILES, "invariants", "surface"],
+    "headless": [*SPINE, *MODELS, *COMMANDS, *FILES, "invariants", "timer", "hmr", "surface"],
     "sdk-minimal": [*SPINE, *MODELS, *COMMANDS],
 }
 
@@ -55,7 +55,7 @@ async def test_all_enabled_rows_become_active(mount, profile, env):
 @pytest.mark.parametrize("profile", sorted(ROWS))
 def test_offline_switches_off_what_talks_to_a_network(rows_of, profile, value, is_offline):
     rows = rows_of(profile, {"DSH_OFFLINE": value})
-    off = {name for name, row in rows.items() if row["disabled"]} - {"invariants"}
+    off = {name for name, row in rows.items() if row["disabled"]} - {"invariants", "hmr"}
     assert off == ({"http", "llm-deepseek"} if is_offline else set())
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any, cast
 
+from harness.credentials import Credential
 from harness.http import (
     HttpError,
     HttpRequest,
@@ -45,9 +46,12 @@ def check(provider: str | None, base_url: str | None, surroundings: Surroundings
     target = choose_target(options, keys, has_audience=False)
     if target.route is None:
         raise UsageError(f"provider {provider!r} needs no key, so there is nothing to check")
-    route = target.route
-    key = keys.find(route.key_name)
-    response = _ask(route, None if key is None else key.value.reveal())
+    key = keys.find(target.route.key_name)
+    return asyncio.run(_check(target.route, key, surroundings))
+
+
+async def _check(route: Route, key: Credential | None, surroundings: Surroundings) -> int:
+    response = await _ask(route, None if key is None else key.value.reveal().strip())
     source = "no key" if key is None else f"{route.key_name} ({SOURCES[key.source]})"
     _judge(response, route, source)
     models = _model_ids(response)
@@ -64,31 +68,27 @@ def check(provider: str | None, base_url: str | None, surroundings: Surroundings
     return answer(surroundings, document, text)
 
 
-def _ask(route: Route, key: str | None) -> HttpResponse:
+async def _ask(route: Route, key: str | None) -> HttpResponse:
     headers = {"accept": "application/json"}
     if key is not None:
-        if not all("!" <= character <= "~" for character in key.strip()):
+        if not all("!" <= character <= "~" for character in key):
             raise CommandError(
                 Complaint(
                     "INVALID_CREDENTIAL",
                     f"{route.key_name} holds characters that no key has; was it pasted whole?",
                 )
             )
-        headers["authorization"] = f"Bearer {key.strip()}"
+        headers["authorization"] = f"Bearer {key}"
     request = HttpRequest("GET", f"{route.base_url}/models", headers, timeouts=_LIMITS)
-    try:
-        return asyncio.run(_send(request))
-    except HttpError as error:
-        code = "TIMEOUT" if isinstance(error, HttpTimeoutError) else "TRANSPORT"
-        hint = "proxy settings and more: dsh doctor --net"
-        raise CommandError(Complaint(code, str(error), (hint,))) from error
-
-
-async def _send(request: HttpRequest) -> HttpResponse:
     async with Context() as ctx:
         ctx.plugin(HttpService)
         await ctx.settle()
-        return await ctx[HttpService].request(request, max_bytes=_MAX_BYTES)
+        try:
+            return await ctx[HttpService].request(request, max_bytes=_MAX_BYTES)
+        except HttpError as error:
+            code = "TIMEOUT" if isinstance(error, HttpTimeoutError) else "TRANSPORT"
+            hint = "proxy settings and more: dsh doctor --net"
+            raise CommandError(Complaint(code, str(error), (hint,))) from error
 
 
 def _judge(response: HttpResponse, route: Route, source: str) -> None:

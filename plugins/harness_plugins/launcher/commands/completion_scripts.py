@@ -78,8 +78,6 @@ def _fish_condition(place: tuple[str, ...], actions: list[str]) -> str:
 
 def _fish_word(word: Word) -> str:
     meaning = word.meaning.replace("\\", "").replace("'", "")
-    if word.is_option and not word.text.startswith("--"):
-        return f"-s {word.text[1:]} -d '{meaning}'"
     if word.is_option:
         return f"-l {word.text[2:]} -d '{meaning}'"
     return f"-f -a {word.text} -d '{meaning}'"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from harness.profiles import (
 )
 from harness.yaml_edit import YamlError
 from harness_plugins.launcher.commands.answer import answer
+from harness_plugins.launcher.commands.auth_keys import launch_keys
 from harness_plugins.launcher.commands.command import Surroundings
 from harness_plugins.launcher.commands.config_show import current_profile
 from harness_plugins.launcher.commands.row_schema import all_rows
@@ -26,7 +28,7 @@ from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.reporting import report
 from harness_plugins.launcher.version import VERSION
 from vendor_shims.cordis import CordisError, ValidationError
-from vendor_shims.expressions import Expression, ExpressionError, Names, check_row, interpolate
+from vendor_shims.expressions import ExpressionError, Names, check_row, interpolate
 from vendor_shims.include import Composed, Layer, compose, read_layer
 from vendor_shims.loader import PluginResolver
 from vendor_shims.schema import SchemaError, adapt
@@ -99,9 +101,9 @@ def _composition(home: Home, surroundings: Surroundings) -> Iterator[Problem]:
     composed = compose(layers)
     for skipped in composed.skipped:
         yield Problem("PATCH_UNMATCHED", describe_skipped(skipped))
-    resolver = PluginResolver()
+    resolver, names = PluginResolver(), _names(home, surroundings)
     for row in all_rows(composed.rows):
-        yield from _row(row, composed, resolver, home, surroundings)
+        yield from _row(row, composed, resolver, names)
 
 
 def _layers(
@@ -135,8 +137,7 @@ def _row(
     row: Mapping[str, Any],
     composed: Composed,
     resolver: PluginResolver,
-    home: Home,
-    surroundings: Surroundings,
+    names: Names,
 ) -> Iterator[Problem]:
     """Check one row: its expressions, its plugin, its configuration."""
     try:
@@ -144,25 +145,39 @@ def _row(
     except ExpressionError as error:
         yield Problem("CONFIG_INVALID", str(error))
         return
-    if row.get("disabled") is True or row.get("group") is True:
-        return
     place = composed.place(row["id"])
     base_dir = os.path.dirname(place.file) if place is not None and place.file else None
+    names = replace(names, base_dir=base_dir)
+    if row.get("group") is True or _is_off(row, names):
+        return
     where = "" if place is None else f"{place}: "
     try:
         plugin = resolver.resolve(row["name"], base_dir=base_dir).plugin
     except Exception as error:  # noqa: BLE001 - importing a plugin runs its code
-        if not isinstance(row.get("disabled"), Expression):
-            yield Problem("PLUGIN_NOT_FOUND", f"{where}row {row['id']!r}: {error_chain(error)}")
+        yield Problem("PLUGIN_NOT_FOUND", f"{where}row {row['id']!r}: {error_chain(error)}")
         return
-    names = Names(
-        env=surroundings.environ,
-        home=str(home.root),
-        base_dir=base_dir,
-        version=VERSION,
-        working_dir=surroundings.cwd,
-    )
     yield from _config(row, plugin, names, composed)
+
+
+def _names(home: Home, surroundings: Surroundings) -> Names:
+    """Return what expressions read here, as they would when the profile is booted."""
+    env = dict(surroundings.environ)
+    try:
+        found = launch_keys(surroundings).environment
+        env = {**found.user, **found.project, **env}
+    except LaunchError:
+        pass  # the check of the `.env` files has said so
+    if surroundings.options.is_offline:
+        env["DSH_OFFLINE"] = "1"
+    return Names(env=env, home=str(home.root), version=VERSION, working_dir=surroundings.cwd)
+
+
+def _is_off(row: Mapping[str, Any], names: Names) -> bool:
+    """Return whether a row is switched off; one that asks a service may be on."""
+    try:
+        return bool(interpolate(row.get("disabled"), names, row=row["id"], path=("disabled",)))
+    except ExpressionError:
+        return False
 
 
 def _is_group(row: Mapping[str, Any], key: str) -> bool:

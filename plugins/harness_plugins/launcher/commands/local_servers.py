@@ -33,7 +33,11 @@ def detect_servers(surroundings: Surroundings, given: Sequence[str]) -> int:
         UsageError: a given port is none.
     """
     ports = tuple(map(_port, given)) or PORTS
-    servers = asyncio.run(_probe_all(ports))
+    return asyncio.run(_detect(surroundings, ports))
+
+
+async def _detect(surroundings: Surroundings, ports: tuple[int, ...]) -> int:
+    servers = await _probe_all(ports)
     document = {"servers": [{"baseUrl": each.url, "models": each.models} for each in servers]}
     if not servers:
         shown = ", ".join(map(str, ports))

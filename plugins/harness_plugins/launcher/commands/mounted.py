@@ -34,7 +34,7 @@ async def mounted_harness(
     target = choose_target(chosen, keys, has_audience=options is None)
     patches = tuple(run_patches(route=target.route))
     launch = surroundings.options._replace(dump="--dump-config")  # looking at a profile makes none
-    rows = composition(launch, home, keys.environment, patches=patches)
+    rows = composition(launch, home, keys.environment, patches=patches, saves=False)
     async with Context() as root:
         await boot(root, home, rows.composed, env=rows.env)
         yield root

@@ -18,8 +18,12 @@ _TOLERATED_S = 300.0
 def net_findings(surroundings: Surroundings) -> list[Finding]:
     """Return what a request to the provider, without any key, came to."""
     url = official_url(launch_keys(surroundings))
+    return asyncio.run(_findings(url))
+
+
+async def _findings(url: str) -> list[Finding]:
     try:
-        response = asyncio.run(_ask(f"{url}/models"))
+        response = await _ask(f"{url}/models")
     except HttpError as error:
         fix = "check network and proxy (HTTPS_PROXY, NO_PROXY), or name another server"
         return [fail("endpoint", str(error), fix)]

@@ -1,10 +1,11 @@
 """Describe what layers may hold, from the configuration classes of the plugins they name."""
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from vendor_shims.include import Composed
-from vendor_shims.loader import PluginNotFound, PluginResolver
+from vendor_shims.loader import PluginResolver
 from vendor_shims.schema import SchemaError, json_schema
 
 _EXPRESSION: Final[dict[str, Any]] = {"type": "string", "pattern": r"\$\{"}
@@ -31,9 +32,11 @@ def layer_schema(composed: Composed) -> dict[str, Any]:
     rules: list[dict[str, Any]] = []
     entries: list[dict[str, Any]] = []
     for row in all_rows(composed.rows):
-        entry_id, name = row["id"], row.get("name")
+        entry_id, name = row["id"], str(row.get("name"))
         entries.append({"id": entry_id, "name": name, "origin": list(composed.origin(entry_id))})
-        model = config_class(resolver, name)
+        place = composed.place(entry_id)
+        base_dir = os.path.dirname(place.file) if place is not None and place.file else None
+        model = config_class(resolver, name, base_dir=base_dir)
         if model is not None:
             rules.append(_rule(entry_id, model))
     item: dict[str, Any] = {
@@ -55,18 +58,15 @@ def layer_schema(composed: Composed) -> dict[str, Any]:
     }
 
 
-def config_class(resolver: PluginResolver, name: object, *, base_dir: str | None = None) -> Any:  # noqa: ANN401 - any class
+def config_class(resolver: PluginResolver, name: str, *, base_dir: str | None = None) -> Any:  # noqa: ANN401 - any class
     """Return the configuration class of the plugin that a row names; None when it has none.
 
     Nothing is mounted, but the plugin's module is imported.
     """
-    if not isinstance(name, str):
-        return None
     try:
-        plugin = resolver.resolve(name, base_dir=base_dir).plugin
-    except PluginNotFound:
+        return getattr(resolver.resolve(name, base_dir=base_dir).plugin, "Config", None)
+    except Exception:  # noqa: BLE001 - importing a plugin runs its code
         return None
-    return getattr(plugin, "Config", None)
 
 
 def _rule(entry_id: str, model: object) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def requirement_name(text: str) -> str:
 
 def installed_in(site: Path) -> Mapping[str, Installed]:
     """Return what is installed in a directory, by normalised name; nothing when it is missing."""
-    found = (_describe(each) for each in distributions(path=[str(site)]))
+    found = map(_describe, _readable(site))
     return {normalized(each.name): each for each in sorted(found, key=lambda one: one.name.lower())}
 
 
@@ -82,10 +82,16 @@ def root_of(requirement: str, installed: Mapping[str, Installed]) -> str:
 def take_out(site: Path, names: Iterable[str]) -> None:
     """Delete the files of distributions, and directories that are empty afterwards."""
     wanted = set(names)
-    for each in list(distributions(path=[str(site)])):
+    for each in _readable(site):
         if normalized(each.name) in wanted:
             for path in _files(each, site):
                 _delete(path, site)
+
+
+def _readable(site: Path) -> list[Distribution]:
+    """Return the distributions of a directory; one whose metadata somebody deleted is none."""
+    found = distributions(path=[str(site)])
+    return [each for each in found if each.metadata.get_all("Name")]
 
 
 def _describe(found: Distribution) -> Installed:
