@@ -17,9 +17,11 @@ from .patching import Patch, apply_entry_patches
 from .written_changes import with_changed_rows, with_patches
 
 if TYPE_CHECKING:
+    from .whole_tree import BootError, boot
     from .include import Include, IncludeConfig
 
 __all__ = [
+    "BootError",
     "Composed",
     "ConfigFileError",
     "Document",
@@ -34,6 +36,7 @@ __all__ = [
     "Row",
     "Skipped",
     "apply_entry_patches",
+    "boot",
     "compose",
     "dump",
     "parse_rows",
@@ -50,4 +53,8 @@ def __getattr__(name: str) -> object:
         from . import include
 
         return getattr(include, name)
+    if name in {"BootError", "boot"}:
+        from importlib import import_module
+
+        return getattr(import_module(".whole_tree", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
