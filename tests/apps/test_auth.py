@@ -137,7 +137,6 @@ async def test_removing_what_is_not_there_removes_nothing(dsh):
     assert "stored are: none" in (await dsh("auth", "rm", "A_KEY")).stderr
 
 
-@pytest.mark.spec("07-278")
 @pytest.mark.parametrize("command", [("auth", "list"), ("auth", "set", "X"), ("run", "hi")])
 async def test_a_file_that_others_may_read_is_refused(dsh, command):
     dsh.home.mkdir(mode=0o700)

@@ -19,12 +19,12 @@ SPINE = [
     "agent",
     "agent-loop",
 ]
-MODELS = ["http", "llm-deepseek", "llm-offline", "llm-retry"]
+MODELS = ["credentials", "http", "llm-deepseek", "llm-offline", "llm-retry"]
 COMMANDS = ["subprocess-local", "bash-env", "bash-local", "spill-local", "tool-bash"]
 FILES = ["fs-local", "fs-policy", "tool-fs"]
 ROWS = {
     "headless": [*SPINE, *MODELS, *COMMANDS, *FILES, "invariants", "timer", "hmr", "surface"],
-    "sdk-minimal": [*SPINE, *MODELS, *COMMANDS],
+    "sdk-minimal": [*SPINE, *MODELS[1:], *COMMANDS],
 }
 
 

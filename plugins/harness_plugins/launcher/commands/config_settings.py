@@ -92,7 +92,7 @@ def _path(name: str) -> list[str]:
     return path
 
 
-def _value(document: YamlDocument, path: list[str], name: str, place: str) -> Any:  # noqa: ANN401 - JSON
+def _value(document: YamlDocument, path: list[str], name: str, place: str) -> Any:  # noqa: ANN401 - a JSON value
     try:
         return document.get(path)
     except KeyError:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -138,7 +137,8 @@ def _files(found: Distribution, site: Path) -> list[Path]:
     """Return the files of a distribution that lie in the directory, scripts included."""
     paths: list[Path] = []
     for each in found.files or ():
-        parts = [part for part in each.parts if part != ".."]  # scripts are recorded as ../../bin/x
+        # Scripts are recorded as ../../bin/x; nothing outside is meant, whatever a record says.
+        parts = [part for part in each.parts if part != ".." and not os.path.isabs(part)]
         path = site.joinpath(*parts)
         paths.append(path)
         if path.suffix == ".py":
@@ -148,7 +148,7 @@ def _files(found: Distribution, site: Path) -> list[Path]:
 
 def _delete(path: Path, site: Path) -> None:
     path.unlink(missing_ok=True)
-    for parent in path.parents:
-        if parent == site or not parent.is_dir() or any(parent.iterdir()):
-            return
-        shutil.rmtree(parent, ignore_errors=True)
+    parent = path.parent
+    while parent != site and parent.is_dir() and not any(parent.iterdir()):
+        parent.rmdir()
+        parent = parent.parent
