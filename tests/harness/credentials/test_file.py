@@ -113,7 +113,6 @@ async def test_what_cannot_be_kept_is_refused_before_anything_is_written(store, 
     assert not store.path.exists()
 
 
-@pytest.mark.spec("07-278")
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666, 0o620])
 async def test_a_file_that_others_may_read_is_refused_with_the_cure(store, mode):
     put(store, FULL, mode)
@@ -124,7 +123,6 @@ async def test_a_file_that_others_may_read_is_refused_with_the_cure(store, mode)
     assert store.path.read_text() == FULL
 
 
-@pytest.mark.spec("07-278")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_file_of_somebody_else_is_refused(store, tmp_path):
     other = tmp_path / "other.yaml"
@@ -195,7 +193,6 @@ async def test_a_file_that_cannot_be_changed_in_place_stays(store):
     assert store.path.read_text() == text
 
 
-@pytest.mark.spec("07-279")
 async def test_two_writers_lose_nothing(store):
     names = [f"KEY_{n}" for n in range(20)]
     await asyncio.gather(*(CredentialsFile(store.path).set(name, f"v-{name}") for name in names))

@@ -58,7 +58,6 @@ def test_nothing_is_an_empty_mapping(text):
     assert parse(text).get([]) == {}
 
 
-@pytest.mark.spec("07-273")
 @pytest.mark.parametrize(
     ("path", "value", "lines"),
     [
