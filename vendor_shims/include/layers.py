@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from vendor_shims.expressions import check_row
+from vendor_shims.expressions import ExpressionError, check_row
 
 from .document import Document, read_rows
 from .errors import ConfigFileError
@@ -64,7 +64,10 @@ def read_layer(
         raise
     for number, patch in enumerate(document.rows):
         _require_rows(document, number, patch)
-        _check_expressions(path, patch)
+        try:
+            _check_expressions(path, patch)
+        except ExpressionError as error:
+            raise _located(error, document, number) from None
     folder = os.path.dirname(os.path.abspath(path))
     patches = [_with_whole_paths(patch, folder) for patch in document.rows]
     return Layer(name, kind, patches, file=path, document=document)
@@ -87,6 +90,26 @@ def _require_rows(document: Document, number: int, patch: Patch) -> None:
         f"insert of item {number + 1} {problem}",
         file=document.path,
         place=document.place(*path),
+    )
+
+
+def _located(error: ExpressionError, document: Document, number: int) -> ExpressionError:
+    """Return the error with the place of the value; a text with `${` does not know its own."""
+    keys = error.path
+    patch = document.rows[number]
+    if "merge" in patch and keys[:1] == ("config",):
+        keys = ("merge", *keys[1:])
+    elif "insert" in patch and error.row != patch.get("id"):
+        ids = [row.get("id") for row in cast("list[Patch]", patch["insert"])]
+        keys = ("insert", ids.index(error.row), *keys) if error.row in ids else ("insert",)
+    lines = error.source.split("\n")[: error.line - 1]
+    return ExpressionError(
+        error.problem,
+        source=error.source,
+        offset=sum(len(line) + 1 for line in lines) + error.column - 1,
+        place=document.place(number, *keys),
+        row=error.row,
+        path=error.path,
     )
 
 
