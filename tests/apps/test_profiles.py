@@ -345,3 +345,40 @@ async def test_edit_of_a_patch_file_is_taken_while_a_run_goes_on(dsh, patch, ser
     assert done.code == 0, done.stderr
     assert (errors.decode() + done.stderr).count("was not taken") == 1
     assert marks.read_text() == "1 2 "
+
+
+@pytest.mark.spec("09-C004")
+async def test_launcher_options_may_stand_anywhere(dsh, tmp_path):
+    extra = tmp_path / "extra.yml"
+    extra.write_text("- id: tool-bash\n  disabled: true\n")
+    behind = await dsh("run", "--offline", "--json", "--patch", str(extra), "run true")
+    before = await dsh("--patch", str(extra), "--offline", "run", "--json", "run true")
+    plain = await dsh("run", "--offline", "--json", "run true")
+    for done in (behind, before):
+        assert done.code == 0, done.stderr
+        assert done.only("final")["text"] != plain.only("final")["text"]
+    assert before.only("final")["text"] == behind.only("final")["text"]
+
+
+@pytest.mark.spec("09-C011")
+async def test_ways_to_name_the_headless_profile(dsh):
+    outputs = set()
+    for words in (("--profile", "headless"), ("headless",), ("run",), ("-p", "headless", "run")):
+        done = await dsh("--offline", *words, "run echo here")
+        assert done.code == 0, done.stderr
+        outputs.add(done.out)
+    assert len(outputs) == 1
+    assert (await dsh("profile", "new", "mine")).code == 0
+    done = await dsh("mine", "--offline", "run echo here")
+    assert (done.code, done.out) == (0, outputs.pop())
+
+
+@pytest.mark.spec("09-C012")
+async def test_word_that_is_neither_command_nor_profile(dsh):
+    done = await dsh("nope")
+    assert (done.code, done.code_line) == (3, "PROFILE_UNKNOWN")
+    assert "headless" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = await dsh("rum", "a task")
+    assert (done.code, done.code_line) == (2, "USAGE")
+    assert "did you mean run" in done.stderr

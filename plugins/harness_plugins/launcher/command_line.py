@@ -1,5 +1,6 @@
 """Read the command line: options anywhere, words in order, everything after `--` taken as it is."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -24,6 +25,7 @@ COMMANDS: Final = {
 SESSIONS_ACTIONS: Final[dict[str, Scope]] = {"list": "sessions list", "show": "sessions show"}
 
 _BY_NAME = {name: option for option in OPTIONS for name in option.names}
+_PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class CommandLine(NamedTuple):
@@ -62,6 +64,7 @@ def read_command_line(tokens: Sequence[str]) -> CommandLine:
     given, words, literal = _split(rest)
     options = Options(home=launch.home, offline=launch.is_offline, debug=launch.is_debug)
     options = options._replace(**{each.option.field: each.value for each in given})
+    launch = _with_named_profile(launch, words)
     command, scope = _command(words, is_asking=launch.wants_help)
     for each in given:
         if scope not in each.option.scopes:
@@ -120,13 +123,23 @@ def _read_option(word: str, rest: Iterator[str]) -> _Given:
         raise UsageError(f"{name} expects {error}, found {text!r}") from None
 
 
+def _with_named_profile(launch: LaunchOptions, words: list[str]) -> LaunchOptions:
+    """Take a first word that is no command for the name of a profile, which need not exist."""
+    is_named = launch.profile is not None or launch.from_default_profile is not None
+    if not words or words[0] in COMMANDS or words[0] == "-" or is_named:
+        return launch
+    if not _PROFILE_NAME.fullmatch(words[0]) or _nearest(words[0], [*COMMANDS, *MANAGEMENT]):
+        raise _unknown_command(words[0])
+    return launch._replace(profile=words.pop(0))
+
+
 def _command(words: list[str], *, is_asking: bool) -> tuple[str, Scope]:
     """Take the command off the words; a missing one is a run of what comes through a pipe."""
     if not words or words == ["-"]:
         return "", "run"
     command = COMMANDS.get(words[0])
-    if command is None:
-        raise _unknown_command(words[0])
+    if command is None:  # a profile is named, so all words are the task
+        return "run", "run"
     del words[0]
     if command != "sessions":
         return command, "run"

@@ -31,18 +31,25 @@ _REPAIRS = {
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
 
+_STORED = {
+    SessionAlreadyOwnedError: "SESSION_LOCKED",
+    SessionNotFoundError: "SESSION_NOT_FOUND",
+    SessionPersistenceCorruptionError: "SESSION_CORRUPT",
+}
+
+
 def complaint_of(error: BaseException) -> Complaint:
     """Return the complaint that an exception stands for; an unforeseen one is `INTERNAL`."""
     cause = _only_cause(error)
     match cause:
         case CommandError():
             return cause.complaint
-        case SessionAlreadyOwnedError():
-            return _stored("SESSION_LOCKED", cause)
-        case SessionNotFoundError():
-            return _stored("SESSION_NOT_FOUND", cause)
-        case SessionPersistenceCorruptionError():
-            return _stored("SESSION_CORRUPT", cause)
+        case (
+            SessionAlreadyOwnedError()
+            | SessionNotFoundError()
+            | SessionPersistenceCorruptionError()
+        ):
+            return _stored(_STORED[type(cause)], cause)
         case SessionFormatUnsupportedError():
             return Complaint("SESSION_FORMAT_UNSUPPORTED", str(cause))
         case LaunchError() | CredentialsError() | YamlError():

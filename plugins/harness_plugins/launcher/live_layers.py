@@ -1,6 +1,7 @@
 """Follow the patch files of profile and home while the rows that they make run."""
 
 from collections.abc import Callable, Sequence
+
 from vendor_shims.cordis import Context
 from vendor_shims.hmr import CONFIG_UPDATE_FAILED, Hmr
 from vendor_shims.include import Composed

@@ -9,10 +9,16 @@ from typing import NoReturn
 from harness.cmdline import AppExit, shut_down, shutdown_limit_s
 from harness.cmdline import CommandLine as AppArguments
 from harness.http import HttpService
+from harness.launch import resolve_home
 from harness.tools import ToolRegistry
 from harness_plugins.launcher.command_line import CommandLine
 from harness_plugins.launcher.complaint import Complaint
-from harness_plugins.launcher.composition import Composition, composition, run_patches
+from harness_plugins.launcher.composition import (
+    Composition,
+    chosen_profile,
+    composition,
+    run_patches,
+)
 from harness_plugins.launcher.descriptors import STDIN, STDOUT, complain_on_stderr, is_terminal
 from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.events_surface import EventsSurface
@@ -43,6 +49,9 @@ def run_command(line: CommandLine) -> int:
         CommandError: there is no task, something does not fit, or no session could be opened.
     """
     options = line.options
+    if line.launch.profile is not None:
+        home = resolve_home(line.launch.home, os.environ)
+        chosen_profile(line.launch, home, os.environ, saves=False)
     deadline = None if options.timeout_s is None else time.monotonic() + options.timeout_s
     stop = Interruption(lambda cause: _leave_early(cause, options))
     with stop.hearing_signals():
