@@ -78,7 +78,7 @@ class Listening:
     def on(
         self,
         event: SerialWaterfall[[A], R],
-        listener: Callable[[A, Next[R]], MaybeAwaitable[R]] | Callable[[A], object],
+        listener: Callable[[A, Next[R]], MaybeAwaitable[R | None]] | Callable[[A], object],
         *,
         prepend: bool = ...,
         unfiltered: bool = ...,
@@ -87,7 +87,7 @@ class Listening:
     def on(
         self,
         event: SerialWaterfall[[A, B], R],
-        listener: Callable[[A, B, Next[R]], MaybeAwaitable[R]] | Callable[[A, B], object],
+        listener: Callable[[A, B, Next[R]], MaybeAwaitable[R | None]] | Callable[[A, B], object],
         *,
         prepend: bool = ...,
         unfiltered: bool = ...,
@@ -215,7 +215,7 @@ class Listening:
     def once(
         self,
         event: SerialWaterfall[[A], R],
-        listener: Callable[[A, Next[R]], MaybeAwaitable[R]] | Callable[[A], object],
+        listener: Callable[[A, Next[R]], MaybeAwaitable[R | None]] | Callable[[A], object],
         *,
         prepend: bool = ...,
         unfiltered: bool = ...,
@@ -224,7 +224,7 @@ class Listening:
     def once(
         self,
         event: SerialWaterfall[[A, B], R],
-        listener: Callable[[A, B, Next[R]], MaybeAwaitable[R]] | Callable[[A, B], object],
+        listener: Callable[[A, B, Next[R]], MaybeAwaitable[R | None]] | Callable[[A, B], object],
         *,
         prepend: bool = ...,
         unfiltered: bool = ...,

@@ -43,8 +43,9 @@ class World:
             self.log.append(f"+{name}" if config is None else f"+{name} {config}")
             return lambda: self.log.append(f"-{name}")
 
-        apply.name = name  # pyright: ignore - a plugin is marked by attributes
-        self.loader.resolver.register(name, apply)
+        plugin: Any = apply
+        plugin.name = name
+        self.loader.resolver.register(name, plugin)
 
     def file(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -91,5 +92,5 @@ async def w(tmp_path: Path) -> AsyncIterator[World]:
         base = k.root.extend(base_dir=str(tmp_path))
         base.plugin(Loader, config)
         await k.settle()
-        yield World(k, k.root.get(Loader), tmp_path)
+        yield World(k, k.root[Loader], tmp_path)
         await k.root.close()

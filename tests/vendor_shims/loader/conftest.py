@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,7 +22,7 @@ class World:
         self.log: list[str] = []
         self.writes = 0
         self.seen: dict[str, list[Any]] = {}
-        loader.write = self._written  # pyright: ignore - a plugin is marked by attributes
+        cast("Any", loader).write = self._written
         for name in ("foo", "bar", "qux"):
             self.plugin(name)
 
@@ -54,9 +54,10 @@ class World:
                 ctx.provide(provides, value)
             return lambda: self.log.append(f"-{name}")
 
-        apply.name = name  # pyright: ignore - a plugin is marked by attributes
+        plugin = cast("Any", apply)
+        plugin.name = name
         if inject is not None:
-            apply.inject = inject  # pyright: ignore - a plugin is marked by attributes
+            plugin.inject = inject
         self.loader.resolver.register(name, apply)
         return apply
 
@@ -87,5 +88,5 @@ async def w() -> AsyncIterator[World]:
         config = LoaderConfig(env={"PORT": "8080"}, home="/home/of/dsh", version="1.2")
         k.root.plugin(Loader, config)
         await k.settle()
-        yield World(k, k.root.get(Loader))
+        yield World(k, k.root[Loader])
         await k.root.close()

@@ -46,7 +46,7 @@ def leaf(entry_id: str) -> st.SearchStrategy[dict[str, Any]]:
 def lists(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Draw a tree: rows at the top, in one group, or in a group of that group."""
     top: list[dict[str, Any]] = []
-    homes = {None: top}
+    homes: dict[str | None, list[dict[str, Any]]] = {None: top}
     for name in draw(st.lists(st.sampled_from(GROUPS), unique=True)):
         inner: list[dict[str, Any]] = []
         row = {
@@ -66,7 +66,7 @@ def lists(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 class Step(NamedTuple):
     what: str
-    entry_id: str | None
+    entry_id: Any  # the id of a row, where the step has one
     argument: Any
     parent: str | None
 
@@ -128,9 +128,10 @@ class Run:
 
             return end
 
-        apply.name = name  # pyright: ignore - a plugin is marked by attributes
-        apply.inject = needs  # pyright: ignore - as above
-        return apply
+        plugin: Any = apply
+        plugin.name = name
+        plugin.inject = needs
+        return plugin
 
     async def do(self, step: Step) -> None:
         loader = self.loader
@@ -212,7 +213,7 @@ def check(run: Run) -> None:
         elif entry.name == "bridge":
             assert state in (FiberState.ACTIVE, FiberState.FAILED), f"{entry} is {state}"
         else:
-            assert state is FiberState.ACTIVE, f"{entry} is {state}, {entry.fiber.error!r}"
+            assert state is FiberState.ACTIVE, f"{entry} is {state}: {entry.own_failures()}"
     for entry_id, n in run.running.items():
         is_active = run.states().get(entry_id) is FiberState.ACTIVE
         assert n == int(is_active), f"{entry_id} runs {n} times"

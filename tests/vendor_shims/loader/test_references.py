@@ -60,6 +60,7 @@ def test_renamed_package_of_the_original_project():
 def test_file_relative_to_the_configuration(folder, reference):
     found = PluginResolver().resolve(reference, base_dir=folder)
     assert callable(found.plugin.apply)
+    assert found.module is not None
     assert found.module.startswith("dsh_local.")
     assert PluginResolver().resolve(reference, base_dir=folder).plugin is found.plugin
 

@@ -8,12 +8,12 @@ import pytest
 
 from vendor_shims.cordis import Context, FiberState
 from vendor_shims.loader import VOLATILE_UPDATE, EntryError
-from vendor_shims.schema import Volatile, config
+from vendor_shims.schema import Volatile, config, field
 
 
 @config
 class Settings:
-    level: Volatile[int] = 3
+    level: Volatile[int] = field(default=3)
     port: int = 80
 
 
