@@ -18,7 +18,7 @@ from vendor_shims.hmr.reloader import Reloader
 from vendor_shims.hmr.roots import Roots
 from vendor_shims.hmr.rounds import Rounds, running_rounds
 from vendor_shims.hmr.source_loader import digest_of
-from vendor_shims.hmr.watching import Watch, open_watch
+from vendor_shims.hmr.watching import Watch, look, open_watch
 from vendor_shims.loader import Entry, Loader
 from vendor_shims.timer import TimerService
 
@@ -86,7 +86,6 @@ class Hmr(Service):
             self.roots, ctx.kernel.clock, polling=self.config.polling, tell=ctx.logger.warn
         )
         ctx.spawn(self.follow(watch), name="watch")
-        yield watch.stop
 
     # -- for others ------------------------------------------------------------------------------
 
@@ -96,6 +95,8 @@ class Hmr(Service):
 
     def file_changed(self, path: str) -> None:
         """Take notice of a file that came, changed or went, without waiting for the watcher."""
+        if not self.ctx.fiber.is_active:
+            return
         real = os.path.realpath(path)
         self._configs.look()
         tree = self._include_at(real)
@@ -112,8 +113,7 @@ class Hmr(Service):
                     self.file_changed(path)
         except Exception as error:  # noqa: BLE001 - the system may end a watch for any reason
             self.ctx.logger.warn("watching ended, files are looked at from now on: %s", error)
-            polling = open_watch(self.roots, self.ctx.kernel.clock, polling=True, tell=print)
-            await self.follow(polling)
+            await self.follow(look(self.roots, self.ctx.kernel.clock))
 
     async def register_config(self, path: str, refresh: Refresh) -> Effect:
         """Have `refresh()` awaited when a file comes, changes or goes, and now if it exists.

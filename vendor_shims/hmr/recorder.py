@@ -20,8 +20,6 @@ class ImportRecorder:
     def note(self, name: str) -> None:
         """Note that whoever is importing now imports `name`."""
         frame = _importing_frame()
-        if frame is None:
-            return
         importer = frame.f_globals.get("__name__", "")
         names = self._found.setdefault((importer, id(frame.f_code), frame.f_lasti), [])
         parent = name.rpartition(".")[0]
@@ -43,13 +41,13 @@ class ImportRecorder:
         }
 
 
-def _importing_frame() -> FrameType | None:
+def _importing_frame() -> FrameType:
     """Return the innermost frame outside the import system and this package."""
-    here = __name__.rpartition(".")[0]
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] - no other way
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not (name.startswith(("importlib", here)) or name == "_frozen_importlib"):
-            return frame
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] - no other way
+    while frame.f_back is not None and _is_machinery(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
-    return None
+    return frame
+
+
+def _is_machinery(module: str) -> bool:
+    return module.startswith(("importlib", "_frozen_importlib", __name__.rpartition(".")[0]))

@@ -68,15 +68,8 @@ class Reloader:
         decided = plan(self.graph, changed, plugins=rows, former=self._former - rows.keys())
         self._refuse({changed[name] for name in decided.refused})
         self._forget(decided, changed)
-        if not decided.plugins:
-            return set()
-        swap = ModuleSwap(self.graph)
-        stale = [rows[name] for name in decided.plugins]
-        left = {changed[name] for name in changed if name in decided.modules}
-        exchanges = self._import(swap, decided, stale)
-        if exchanges is None:
-            return left
-        return set() if await self._exchange(swap, exchanges) else left
+        failed = await self._replaced(decided)
+        return {changed[name] for part in failed for name in part.modules & changed.keys()}
 
     async def retry(self) -> None:
         """Start the rows whose plugins could not be imported; tell about new reasons only."""
@@ -120,75 +113,94 @@ class Reloader:
         for path in sorted({changed[name] for name in changed if name in decided.unused}):
             self.ctx.emit(HMR_CHANGE, path)
 
-    def _import(
-        self, swap: ModuleSwap, decided: Plan, stale: Sequence[Sequence[Entry]]
-    ) -> list[Exchange] | None:
-        """Import stale plugins again; on failure all modules are as before, and none returned."""
-        swap.take_out(decided.modules)
+    async def _replaced(self, decided: Plan) -> list[Plan]:
+        """Replace all stale plugins at once or, if that fails, those that can be; tell why.
+
+        Return the parts of the plan that remain.
+        """
+        if not decided.plugins:
+            return []
+        failures = await self._attempt(decided)
+        parts = decided.parts()
+        if failures and len(parts) > 1:
+            outcomes = [(part, await self._attempt(part)) for part in parts]
+        else:
+            outcomes = [(decided, failures)]
+        failed = [(part, found) for part, found in outcomes if found]
+        for part, found in failed:
+            names, reasons = ", ".join(sorted(part.plugins)), "; ".join(found)
+            self.ctx.logger.error("the code from before keeps running for %s: %s", names, reasons)
+        return [part for part, _ in failed]
+
+    async def _attempt(self, part: Plan) -> list[str]:
+        """Replace some plugins; return why that failed, and then all is as it was."""
+        rows = self._rows()
+        swap = ModuleSwap(self.graph)
+        swap.take_out(part.modules)
         try:
-            for name in decided.plugins:
+            for name in part.plugins:
                 _, took_s = swap.fresh_import(name)
                 if took_s > SLOW_S:
                     self.ctx.logger.warn("importing %s took %d ms", name, took_s * 1000)
-            found = [one for entries in stale for one in self._found(entries)]
+            exchanges = [
+                one for name in part.plugins for one in self._exchanges(rows.get(name, ()))
+            ]
             swap.migrate()
-        except BaseException as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - modules raise anything
             swap.undo()
-            if not isinstance(error, Exception | SystemExit):
-                raise
-            self.ctx.logger.error("%s", _described(error, decided.plugins))
-            return None
-        return found
+            return [_described(error)]
+        except BaseException:
+            swap.undo()
+            raise
+        return await self._exchange(swap, exchanges)
 
-    def _found(self, entries: Sequence[Entry]) -> Iterator[Exchange]:
-        """Return one exchange for each plugin of a module."""
+    def _exchanges(self, entries: Sequence[Entry]) -> Iterator[Exchange]:
+        """Return one exchange for each plugin of a module that was imported again."""
         seen: set[Any] = set()
         for entry in entries:
             runtime = self.ctx.registry.get(entry.plugin)
             if runtime is not None and runtime.callback not in seen:
                 seen.add(runtime.callback)
                 new = entry.tree.resolve_plugin(entry.name)
-                path = self.graph.path(new.module or "") or ""
+                name = new.module or entry.name
+                path = self.graph.path(name) or name
                 yield Exchange(path, Found(entry.plugin, entry.module), new, runtime)
 
-    async def _exchange(self, swap: ModuleSwap, exchanges: list[Exchange]) -> bool:
-        """Exchange the fibers; return whether the new code stays."""
+    async def _exchange(self, swap: ModuleSwap, exchanges: list[Exchange]) -> list[str]:
+        """Exchange the fibers; return why the new code does not stay, if it does not."""
         fibers = FiberSwap(self.ctx, exchanges)
-        failures = await fibers.run()
-        names = ", ".join(self._shown(one.path) for one in exchanges)
-        for failure in failures:
-            self.ctx.logger.error(failure)
+        failures = list(map(_named, await fibers.run()))
         if failures and self.rollback == "setup":
             swap.undo()
-            for failure in await fibers.back():
-                self.ctx.logger.error(failure)
-            self.ctx.logger.error("%s does not start: the code from before runs again", names)
-            return False
+            again = await fibers.back()
+            return [*failures, *(f"and neither does the old code: {_named(one)}" for one in again)]
+        for failure in failures:
+            self.ctx.logger.error("new code does not run: %s", failure)
         reloads: dict[Any, Reload] = {}
         for one in exchanges:
             runtimes = [fiber.runtime for fiber in fibers.fibers(one)]
             reloads |= {rt.callback: Reload(one.path, rt) for rt in runtimes if rt is not None}
             self.ctx.logger.info("reload plugin at %s", self._shown(one.path))
         self.ctx.emit(HMR_RELOAD, reloads)
-        return True
+        return []
 
     def _shown(self, path: str) -> str:
-        """Return a path below the first root that has it, for reading."""
-        for folder in self.graph.roots.folders:
-            if path.startswith(folder + os.sep):
-                return path[len(folder) + 1 :]
-        return path
+        """Return a path below the nearest root, for reading."""
+        return min((os.path.relpath(path, one) for one in self.graph.roots.folders), key=len)
 
 
-def _described(error: BaseException, plugins: Iterable[str]) -> str:
+def _named(error: Exception) -> str:
+    """Return an error in a line; where it came from, the log of the plugin says."""
+    return f"{type(error).__name__}: {error}"
+
+
+def _described(error: BaseException) -> str:
     """Return why an import failed, with the place; frames of the import system are left out."""
     report = traceback.TracebackException.from_exception(error)
     while report.stack and _is_machinery(report.stack[0].filename):
         report.stack.pop(0)
     text = "".join(report.format()).rstrip()
-    return (
-        f"the running code of {', '.join(plugins)} stays, the new one cannot be imported:\n{text}"
-    )
+    return f"new code cannot be imported:\n{text}"
 
 
 def _is_machinery(file: str) -> bool:

@@ -35,8 +35,6 @@ class Rounds:
 
     def request(self) -> None:
         """Start a round, now or after the one that runs."""
-        if self._is_over:
-            return
         self._is_asked = True
         if self._task is None:
             try:

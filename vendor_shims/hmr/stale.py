@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import attrs
 
@@ -15,16 +15,31 @@ class Plan:
     """What to do about changed modules.
 
     Attributes:
-        plugins: modules of running plugins that reach a changed one.
-        modules: what to import again: the changed ones, and what lies between them and a plugin.
+        plugins: for each module of a running plugin that reaches a changed one, what is imported
+            again: the changed modules, and those between them and it.
         unused: modules to forget, since no running plugin uses them.
         refused: changed modules that only a new process can load again.
     """
 
-    plugins: tuple[str, ...] = ()
-    modules: frozenset[str] = frozenset()
+    plugins: Mapping[str, frozenset[str]]
     unused: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """All modules that are imported again."""
+        return frozenset[str]().union(*self.plugins.values())
+
+    def parts(self) -> list[Plan]:
+        """Return the plan cut into those for plugins that share no module."""
+        parts: list[Plan] = []
+        for name, modules in self.plugins.items():
+            touching = [part for part in parts if part.modules & modules]
+            joined = {name: modules}
+            for part in touching:
+                joined |= part.plugins
+            parts = [*(part for part in parts if part not in touching), Plan(joined)]
+        return parts
 
 
 def plan(
@@ -51,11 +66,12 @@ def plan(
     refused = {name for name in changed if _is_refused(graph, edges, name, in_use, once)}
     accepted = set(changed) - refused
     dirty = edges.reaching(accepted)
-    stale = tuple(name for name, closure in closures.items() if closure & accepted)
-    between = {name for module in stale for name in closures[module] & dirty}
     return Plan(
-        plugins=stale,
-        modules=frozenset(between | accepted & in_use),
+        plugins={
+            name: frozenset(closure & dirty)
+            for name, closure in closures.items()
+            if closure & accepted
+        },
         unused=frozenset(dirty & once - in_use),
         refused=frozenset(refused),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 from anyio.to_thread import run_sync
@@ -15,26 +15,19 @@ from vendor_shims.cordis import Clock
 from vendor_shims.hmr.errors import WatchFailed
 from vendor_shims.hmr.roots import Roots
 
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
+
 EXTRA = "hmr"
 POLL_S = 1.0
 _GATHER_MS = 50
 _STEP_MS = 10
 """How long a series of changes is gathered at most, and the pause that ends it."""
 
+Watch: TypeAlias = AsyncIterable[set[str]]
+"""Sets of canonical paths that came, changed or went."""
 Signature: TypeAlias = tuple[int, ...]
 """What tells two states of a file apart: time of content and of attributes, size, number."""
-
-
-class Watch(Protocol):
-    """A source of changed paths."""
-
-    def __aiter__(self) -> AsyncIterator[set[str]]:
-        """Return sets of canonical paths that came, changed or went, until `stop`."""
-        ...
-
-    def stop(self) -> None:
-        """End the iteration soon; may be called at any time, more than once."""
-        ...
 
 
 def signature(path: str) -> Signature | None:
@@ -49,7 +42,7 @@ def signature(path: str) -> Signature | None:
 def open_watch(
     roots: Roots, clock: Clock, *, polling: bool, tell: Callable[[str], object]
 ) -> Watch:
-    """Begin to watch; what happens from now on is reported.
+    """Begin to watch, and return what changes from now on.
 
     Args:
         roots: what to watch.
@@ -64,77 +57,57 @@ def open_watch(
         if not os.path.isdir(folder):
             raise WatchFailed(f"cannot watch {folder!r}: it is no folder; correct `root` or `base`")
     if polling:
-        return PollingWatch(roots, clock)
+        return look(roots, clock)
     try:
-        return SystemWatch(roots)
+        # Its documentation names this class for use without the wrapper around it, which would
+        # tell about a failing start only after the first change.
+        from watchfiles._rust_notify import RustNotify
     except ImportError:
         tell(
             f"watchfiles is not installed, so that files are looked at every {POLL_S:g} s;"
             f" install dsh-harness[{EXTRA}]"
         )
-        return PollingWatch(roots, clock)
+        return look(roots, clock)
+    try:
+        notify = RustNotify(
+            watch_paths=list(roots.folders),
+            debug=False,
+            force_polling=False,
+            poll_delay_ms=0,
+            recursive=True,
+            ignore_permission_denied=True,
+        )
+    except (OSError, RuntimeError) as error:
+        raise WatchFailed(f"cannot watch {', '.join(roots.folders)}: {error}") from error
+    return _told(notify)
 
 
-class SystemWatch:
-    """Changes as the operating system reports them."""
+def look(roots: Roots, clock: Clock) -> Watch:
+    """Return what changes from now on, found by comparing all files with a second ago."""
+    return _differences(roots, clock, _signatures(roots.files()))
 
-    def __init__(self, roots: Roots) -> None:
-        # Its documentation names this class for use without the wrapper around it, which would
-        # tell about a failing start only after the first change.
-        from watchfiles._rust_notify import RustNotify
 
-        self._stopped = threading.Event()
-        try:
-            self._notify = RustNotify(
-                watch_paths=list(roots.folders),
-                debug=False,
-                force_polling=False,
-                poll_delay_ms=0,
-                recursive=True,
-                ignore_permission_denied=True,
-            )
-        except (OSError, RuntimeError) as error:
-            raise WatchFailed(f"cannot watch {', '.join(roots.folders)}: {error}") from error
-
-    async def __aiter__(self) -> AsyncIterator[set[str]]:
-        """Return sets of paths; see `Watch`."""
-        limiter = anyio.CapacityLimiter(1)  # a thread that is always taken must not be a shared one
-        wait = partial(self._notify.watch, _GATHER_MS, _STEP_MS, 0, self._stopped)
-        while not self._stopped.is_set():
+async def _told(notify: RustNotify) -> AsyncIterator[set[str]]:
+    """Return changes as the system reports them; the thread that waits ends with the iteration."""
+    limiter = anyio.CapacityLimiter(1)  # a thread that is always taken must not be a shared one
+    stopped = threading.Event()
+    try:
+        while True:
+            wait = partial(notify.watch, _GATHER_MS, _STEP_MS, 0, stopped)
             found = await run_sync(wait, limiter=limiter)
-            if isinstance(found, set):
-                yield {_canonical(path) for _, path in found}
-
-    def stop(self) -> None:
-        """See `Watch`."""
-        self._stopped.set()
+            yield {_canonical(path) for _, path in (found if isinstance(found, set) else ())}
+    finally:
+        stopped.set()
 
 
-class PollingWatch:
-    """Changes found by comparing all files with what they were a second ago."""
-
-    def __init__(self, roots: Roots, clock: Clock) -> None:
-        self._roots = roots
-        self._clock = clock
-        self._is_stopped = False
-        self._scope: anyio.CancelScope | None = None
-        self._known = _signatures(roots.files())
-
-    async def __aiter__(self) -> AsyncIterator[set[str]]:
-        """Return sets of paths; see `Watch`."""
-        while not self._is_stopped:
-            await self._clock.sleep(POLL_S)
-            now = await run_sync(_signatures, self._roots.files())
-            changed = {
-                path for path in {*now, *self._known} if now.get(path) != self._known.get(path)
-            }
-            self._known = now
-            if changed:
-                yield changed
-
-    def stop(self) -> None:
-        """See `Watch`."""
-        self._is_stopped = True
+async def _differences(
+    roots: Roots, clock: Clock, known: dict[str, Signature]
+) -> AsyncIterator[set[str]]:
+    while True:
+        await clock.sleep(POLL_S)
+        now = await run_sync(_signatures, roots.files())
+        yield {path for path in {*now, *known} if now.get(path) != known.get(path)}
+        known = now
 
 
 def _signatures(paths: Iterable[str]) -> dict[str, Signature]:

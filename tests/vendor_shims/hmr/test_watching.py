@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import anyio
 import pytest
 
 from vendor_shims.cordis import Context
-from vendor_shims.hmr import Hmr
+from vendor_shims.hmr import Hmr, WatchFailed
 from vendor_shims.loader import Loader, LoaderConfig
 from vendor_shims.timer import TimerService
 
@@ -98,9 +99,6 @@ class BrokenWatch:
         yield {self.path}
         raise OSError("the connection to the folder was lost")
 
-    def stop(self) -> None:
-        pass
-
 
 async def test_a_watch_that_breaks_is_replaced_by_looking(live):
     live.write("a.py", 1)
@@ -115,3 +113,30 @@ async def test_a_watch_that_breaks_is_replaced_by_looking(live):
     live.write("a.py", 2)
     await live.until(lambda: live.log == [1, 2])
     follower.cancel()
+
+
+async def test_a_watch_may_end(live):
+    loader = live.root.get(Loader)
+    await loader.create({"id": "hmr", "name": "cordis:hmr"})
+
+    async def watch() -> AsyncIterator[set[str]]:
+        yield {str(live.folder / "told.txt")}
+
+    await live.root.get(Hmr).follow(watch())
+    assert live.changes == ["told.txt"]
+
+
+async def test_a_system_that_has_no_watch_left_fails_the_start(live):
+    loader = live.root.get(Loader)
+    await loader.create({"id": "hmr", "name": "cordis:hmr"})
+    await loader.remove("hmr")  # everything is imported now
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.dup(2)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 1, before[1]))
+        with pytest.raises(Exception, match="cannot watch") as caught:
+            await loader.create({"id": "hmr", "name": "cordis:hmr"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        os.close(taken[0])
+    assert isinstance(caught.value.__cause__, WatchFailed)
