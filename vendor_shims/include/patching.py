@@ -123,9 +123,8 @@ class Patcher:
                 return f"patch insert: entry {parent} not found", parent
             if slot.row.get("group") is not True:
                 return f"patch insert: entry {parent} is not a group", parent
-            if not isinstance(slot.row.get("config"), list):
-                slot.row["config"] = []
-            siblings = cast("list[Any]", slot.row["config"])
+            held = slot.row.get("config")
+            siblings = cast("list[Any]", held) if isinstance(held, list) else []
         at = len(siblings)
         for key in ("before", "after"):
             if patch.get(key) is None:
@@ -137,6 +136,8 @@ class Patcher:
             siblings, parent = anchor.siblings, anchor.parent
             at = next(i for i, row in enumerate(siblings) if row is anchor.row)
             at += key == "after"
+        if parent is not None:
+            self.slots[parent].row["config"] = siblings
         self._add_all(
             cast("list[Any]", rows),
             siblings,

@@ -1,4 +1,4 @@
-"""Whatever is edited in whatever order: all keeps running, and in the end what is there."""
+"""Whatever is edited in whatever order, everything keeps running and ends up as the files say."""
 
 from __future__ import annotations
 

@@ -61,9 +61,11 @@ async def test_removing_the_row_of_hot_reload_while_it_waits_does_not_hang(p):
 
 
 async def test_nothing_is_left_of_it(p):
-    finders = list(sys.meta_path)
+    hmr, finders = p.hmr, list(sys.meta_path)
     await p.loader.remove("hmr")
     assert len(sys.meta_path) == len(finders) - 1
+    hmr.file_changed(p.write("x.txt", ""))
+    assert p.changes == []
 
 
 async def test_a_plugin_that_holds_hot_reload_may_be_reloaded(p):

@@ -111,6 +111,12 @@ def test_imports_by_name_are_observed(lib):
     assert lib.imported("main") == {"pack.found", "alone"}
 
 
+def test_a_relative_import_that_leads_nowhere_is_no_edge(lib):
+    lib.write("main.py", "try:\n    from ..above import x\nexcept ImportError:\n    x = None\n")
+    importlib.import_module("main")
+    assert lib.imported("main") == set()
+
+
 def test_declared_dependencies_count(lib):
     lib.write("pack/__init__.py", "__hmr_dependencies__ = ['alone', '.part', 7, '...above']\n")
     lib.write("pack/part.py")

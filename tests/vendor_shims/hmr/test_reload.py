@@ -188,7 +188,7 @@ async def test_the_way_back_may_fail_too(p):
     entry = await p.run("a")
     other = p.root.plugin(lambda ctx: None)
     await p.edit("a.py", "def apply(ctx):\n    raise ValueError('not today')\n")
-    vars(builtins).pop("hmr_ran")
+    delattr(builtins, "hmr_ran")
     [line] = [line for line in p.k.logged() if line.startswith("hmr:")]
     assert line.endswith(
         ": ValueError: not today; and neither does the old code: ValueError: only once"

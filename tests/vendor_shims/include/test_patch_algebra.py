@@ -172,14 +172,21 @@ def ids_of(some: list[dict[str, Any]]) -> list[str]:
     return [
         found
         for row in some
-        for found in [row["id"], *(ids_of(row["config"]) if row.get("group") is True else [])]
+        for found in [row["id"], *(ids_of(row["config"]) if is_group(row) else [])]
     ]
 
 
+def is_group(row: dict[str, Any]) -> bool:
+    return row.get("group") is True and isinstance(row.get("config"), list)
+
+
 def changed(rows: list[dict[str, Any]], by: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    result = apply_entry_patches(rows, by, ignore)
+    """Return patched rows; a patch that inserts an id a second time is no patch that we write."""
+    messages: list[str] = []
+    result = apply_entry_patches(rows, by, messages.append)
     ids = ids_of(result)
     assume(len(ids) == len(set(ids)))
+    assume(not any("already" in message for message in messages))
     return result
 
 
