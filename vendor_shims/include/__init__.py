@@ -10,7 +10,6 @@ from .dump import dump
 from .errors import ConfigFileError
 from .include import Include, IncludeConfig
 from .layers import Layer, LayerKind, read_layer
-from .parsed_cache import ParsedCache
 from .patch_file import PatchFile
 from .patching import Patch, apply_entry_patches
 from .whole_tree import BootError, boot
@@ -26,7 +25,6 @@ __all__ = [
     "IncludeConfig",
     "Layer",
     "LayerKind",
-    "ParsedCache",
     "Patch",
     "PatchFile",
     "Row",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from vendor_shims.expressions import Place
 
@@ -12,9 +12,6 @@ from .errors import ConfigFileError
 from .json_reader import read_json
 from .node import Mark, Node, mark_of, value_of
 from .yaml_reader import read_yaml
-
-if TYPE_CHECKING:
-    from .parsed_cache import ParsedCache
 
 Row: TypeAlias = dict[str, Any]
 """One row, or one patch: JSON values, and `Expression` nodes among them. Never changed in place."""
@@ -88,21 +85,14 @@ def parse_nodes(text: str, *, file: str, format: Format) -> Node | None:
     return read_json(text, file) if format == "json" else read_yaml(text, file)
 
 
-def read_rows(path: str, *, cache: ParsedCache | None = None) -> Document:
+def read_rows(path: str) -> Document:
     """Return the rows in a file, whose name says whether it is YAML or JSON.
-
-    Args:
-        path: of the file.
-        cache: where parse results are kept, for files that rarely change.
 
     Raises:
         ConfigFileError: it does not exist, cannot be read or parsed, or is no list of mappings.
     """
     format = format_of(path)
-    text = read_text(path)
-    if cache is None:
-        return parse_rows(text, file=path, format=format)
-    return cache.parse(text, file=path, format=format)
+    return parse_rows(read_text(path), file=path, format=format)
 
 
 def format_of(path: str) -> Format:

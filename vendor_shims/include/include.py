@@ -75,6 +75,7 @@ class Include(EntryTree):
         self._composed: list[Row] = []  # that with the patches
         self._saved: list[Row] = []  # that with the changes by code that a file has
         self._current: list[Row] = []  # the rows when they were last changed by code
+        self._edit: list[Row] = []
         self._files: dict[str, PatchFile] = {}
         self._line = anyio.Lock()
         ctx.effect(lambda: self._at_rest, "changes")  # waits for those that still run
@@ -155,6 +156,7 @@ class Include(EntryTree):
 
     def _edited(self, text: str | None) -> str | None:
         before, after = self._saved, self._current
+        self._edit = after  # more may have changed by the time this is written
         if not changes_between(before, after):
             return text
         if self.config.write_to is not None:
@@ -163,10 +165,10 @@ class Include(EntryTree):
         return with_changed_rows(text or "", before, after, file=self.path)
 
     def _written(self, before: str | None, text: str | None) -> None:
-        self._saved = self._current
+        self._saved = self._edit
         is_base = self.config.write_to is None
         if text is not None and is_base and self._base and before == self._base.text:
-            self._base, self._composed = self._parse(text), self._current
+            self._base, self._composed = self._parse(text), self._edit
 
     # -- changes from outside --------------------------------------------------------------------
 

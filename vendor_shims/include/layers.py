@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from vendor_shims.expressions import ExpressionError, check_row
 
@@ -13,9 +13,6 @@ from .document import Document, read_rows
 from .errors import ConfigFileError
 from .patching import Patch
 from .values import is_group
-
-if TYPE_CHECKING:
-    from .parsed_cache import ParsedCache
 
 LayerKind: TypeAlias = Literal["bundle", "profile", "home", "patch", "flag"]
 """Where a layer comes from, which decides what a patch without a row means to the caller."""
@@ -46,7 +43,6 @@ def read_layer(
     name: str,
     kind: LayerKind,
     required: bool,
-    cache: ParsedCache | None = None,
 ) -> Layer | None:
     """Return the patches in a file; None when it is missing and not required.
 
@@ -57,7 +53,7 @@ def read_layer(
         ExpressionError: an expression in it can never be evaluated.
     """
     try:
-        document = read_rows(path, cache=cache)
+        document = read_rows(path)
     except ConfigFileError as error:
         if error.is_missing and not required:
             return None

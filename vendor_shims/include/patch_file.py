@@ -7,6 +7,7 @@ import errno
 import os
 from codecs import BOM_UTF8
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from vendor_shims.cordis import Context
@@ -103,6 +104,8 @@ def replace_file(path: str, text: str) -> None:
             os.fsync(file.fileno())
         os.replace(draft, real)
     except OSError as error:
+        with suppress(OSError):
+            os.unlink(draft)
         raise ConfigFileError("write", error.strerror or str(error), file=path) from error
 
 
