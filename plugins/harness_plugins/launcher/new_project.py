@@ -1,5 +1,6 @@
 """Write the project of a new plugin: a package with entry points, a bundle, and tests that pass."""
 
+import errno
 import keyword
 import os
 import re
@@ -115,7 +116,7 @@ def _is_importable(module: str) -> bool:
 
 def _shipped_rows() -> set[str]:
     """Return the ids of the rows that the shipped profiles have; a second one does not start."""
-    nowhere = Home(Path(os.devnull), "nobody")
+    nowhere = Home(Path(os.devnull), "default")
     options = LayerOptions(no_user_config=True)
     found: set[str] = set()
     for name, template in TEMPLATES.items():
@@ -132,8 +133,6 @@ def _shipped_rows() -> set[str]:
 def _copy(template: Traversable, folder: Path, words: Mapping[str, str]) -> None:
     """Copy a tree of texts; `{{WORD}}` in a text and WORD as the name of a folder are filled in."""
     for item in template.iterdir():
-        if item.name == "__pycache__":
-            continue
         target = folder / words.get(item.name, item.name.removesuffix(".template"))
         if item.is_dir():
             target.mkdir()
@@ -161,7 +160,9 @@ def _undo(made: list[Path], folder: Path) -> None:
 def _refused(error: OSError, folder: Path) -> CommandError:
     from harness_plugins.launcher.failures import storage_complaint
 
-    if isinstance(error, FileExistsError) and error.filename == str(folder):
-        hint = "choose another name, or another folder with --to"
-        return CommandError(Complaint("USAGE", f"{folder} exists already", (hint,)))
+    if isinstance(error, FileExistsError):
+        if error.filename == str(folder):
+            hint = "choose another name, or another folder with --to"
+            return CommandError(Complaint("USAGE", f"{folder} exists already", (hint,)))
+        error = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), error.filename)
     return CommandError(storage_complaint(error, status=3, place=str(folder)))

@@ -51,6 +51,7 @@ async def test_list_of_rows_is_mounted(w, name, text):
 )
 async def test_file_that_cannot_be_taken_says_why_and_stays(w, name, text, stage, message):
     path = w.folder / name
+    before = b""
     if text is not None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         before = path.read_bytes()

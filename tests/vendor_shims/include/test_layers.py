@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from vendor_shims.include import (
 
 @pytest.fixture
 def layer(tmp_path):
-    def read(name: str, text: str | None, *, required: bool = True, kind: str = "home"):
+    def read(name: str, text: str | None, *, required: bool = True, kind: Any = "home"):
         path = tmp_path / name
         if text is not None:
             path.write_text(text)

@@ -1,4 +1,4 @@
-"""Carry out `dsh plugin`: add packages to a profile, look at them, remove them."""
+"""Carry out `dsh plugin`: add packages to a profile, look at them, remove them, begin one."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -20,15 +20,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     info.add_argument("name", metavar="NAME", help="its name")
     why = action("why", "tell what needs a distribution")
     why.add_argument("name", metavar="NAME", help="its name")
+    new = action("new", "write the project of a new plugin")
+    new.add_argument("name", metavar="NAME", help="lower-case words joined by dashes")
+    new.add_argument("--to", metavar="DIR", help="the project's folder; NAME by default")
 
 
 def run(arguments: Namespace, surroundings: Surroundings) -> int:
     """Carry out one action on the profile.
 
     Raises:
-        CommandError: the packages cannot be installed or are not there; nothing has changed.
+        CommandError: the packages cannot be installed or are not there, or the project cannot be
+            written; nothing has changed.
         ProfileError: the profile is at fault.
     """
+    if arguments.action == "new":
+        return _new(arguments.name, arguments.to or arguments.name, surroundings)
     from harness.profiles import open_profile
     from harness_plugins.launcher.commands.profile import chosen_profile
 
@@ -50,3 +56,28 @@ def run(arguments: Namespace, surroundings: Surroundings) -> int:
             return explain(profile, arguments.name, surroundings)
         case _:
             return list_plugins(profile, surroundings)
+
+
+def _new(name: str, folder: str, surroundings: Surroundings) -> int:
+    """Write a project, and say what to do with it."""
+    import os
+    import shlex
+    import sys
+    from pathlib import Path
+
+    from harness_plugins.launcher.commands.answer import answer
+    from harness_plugins.launcher.new_project import write_project
+
+    project = Path(os.path.abspath(os.path.join(surroundings.cwd, folder)))
+    files = [str(path.relative_to(project)) for path in write_project(name, project)]
+    document = {"name": name, "folder": str(project), "files": files}
+    there = shlex.quote(str(project))
+    text = "".join(
+        [
+            f"made {name} in {project}\n",
+            *(f"  {file}\n" for file in files),
+            f"its tests: cd {there} && {shlex.quote(sys.executable)} -m pytest\n",
+            f"to use it: dsh plugin add -e {there}\n",
+        ]
+    )
+    return answer(surroundings, document, text)
