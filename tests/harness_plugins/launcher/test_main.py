@@ -51,7 +51,7 @@ def test_it_can_be_called_again_and_again(clean, capfd):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["nope"], 2, "unknown command"),
+        (["atuh"], 2, "unknown command"),
         (["run", "x"], 4, "DEEPSEEK_API_KEY"),
         (["run", "--offline", "--resume", "session-none", "x"], 7, "no stored session"),
         (["run", "--offline", "--effort", "high", "x"], 2, "reasoning effort"),

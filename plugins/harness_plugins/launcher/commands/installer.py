@@ -75,7 +75,7 @@ class Installer:
             report, freeze = Path(folder, "report.json"), Path(folder, "host.txt")
             freeze.write_text(_host_freeze(), encoding="utf-8")
             self._pip(
-                ["install", "--dry-run", "--quiet", "--report", str(report),
+                ["install", "--dry-run", "--report", str(report),
                  "--constraint", str(freeze), *specs, *_editable(editables)],
                 python_path=str(site),
             )  # fmt: skip
@@ -88,7 +88,7 @@ class Installer:
         Raises:
             CommandError: pip failed; the directory holds half of it.
         """
-        arguments = ["install", "--quiet", "--no-deps", "--upgrade", "--target", str(site)]
+        arguments = ["install", "--no-deps", "--upgrade", "--target", str(site)]
         for each in wanted:
             arguments += _editable([each.requirement[3:]] if each.is_editable else [])
             arguments += [] if each.is_editable else [each.requirement]
