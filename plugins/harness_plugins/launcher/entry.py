@@ -3,6 +3,7 @@
 Nothing heavy is loaded before a command needs it, so that `--version` and `--help` stay instant.
 """
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -59,9 +60,13 @@ def _dispatch(line: CommandLine) -> int:
         from harness_plugins.launcher.sessions_command import sessions_command
 
         return sessions_command(line)
-    from harness_plugins.launcher.run_command import run_command
+    gc.disable()  # nothing of a start is garbage; the run turns it on when it has started
+    try:
+        from harness_plugins.launcher.run_command import run_command
 
-    return run_command(line)
+        return run_command(line)
+    finally:
+        gc.enable()
 
 
 def _give_up(complaint: Complaint, cause: BaseException, tokens: Sequence[str]) -> int:

@@ -1,6 +1,7 @@
 """Carry out `dsh run`: from the words of the command line to an exit code."""
 
 import asyncio
+import gc
 import os
 import time
 from functools import partial
@@ -88,6 +89,8 @@ async def _run(
             root.inject(["http"], _warm_http)
             _follow(root, composed, plan, launch)
             started = await run.start(composed)
+            gc.freeze()
+            gc.enable()
             _tell((*composed.notes, *run.notes), plan.options)
             surface = _surface(root, plan, output, started.opened.session_id)
             complaint = await run.finish(started, surface)
