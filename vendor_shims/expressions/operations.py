@@ -58,8 +58,9 @@ def add(left: object, right: object, budget: Budget) -> object:
         budget.items(len(cast("list[Any]", left)) + len(cast("list[Any]", right)))
         return cast("list[Any]", left) + cast("list[Any]", right)
     if isinstance(left, tuple) and isinstance(right, tuple):
-        budget.items(len(cast("tuple[Any]", left)) + len(cast("tuple[Any]", right)))
-        return cast("tuple[Any, ...]", left) + cast("tuple[Any, ...]", right)
+        both = cast("tuple[Any, ...]", left), cast("tuple[Any, ...]", right)
+        budget.items(len(both[0]) + len(both[1]))
+        return both[0] + both[1]
     raise _mismatch("+", left, right)
 
 
@@ -155,7 +156,7 @@ def item(holder: object, index: object, budget: Budget) -> object:
     if not isinstance(holder, str | list | tuple):
         raise Flaw(f"a {kind(holder)} has no items")
     if not isinstance(index, int | slice):
-        raise Flaw(f"an item of a {kind(holder)} has a number, not {kind(index)}")
+        raise Flaw(f"an item of a {kind(cast('object', holder))} has a number, not {kind(index)}")
     sequence = cast("Sequence[object]", holder)
     if isinstance(index, int) and not -len(sequence) <= index < len(sequence):
         raise Flaw(f"there is no item {index} among {len(sequence)}")

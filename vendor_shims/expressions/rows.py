@@ -71,7 +71,9 @@ def _walk(value: Value, origin: Origin, path: Path, *, is_evaluated: bool, templ
 def _members(container: Value, origin: Origin, path: Path) -> list[tuple[Any, Path]]:
     """Return what a container holds with its path, last first."""
     pairs: Iterable[tuple[Any, Value]] = (
-        container.items() if isinstance(container, Mapping) else enumerate(container)
+        cast("Mapping[Any, Any]", container).items()
+        if isinstance(container, Mapping)
+        else enumerate(container)
     )
     members: list[tuple[Any, Path]] = []
     for key, value in pairs:
