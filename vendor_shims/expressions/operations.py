@@ -59,9 +59,9 @@ def add(left: object, right: object, budget: Budget) -> object:
         return cast("list[Any]", left) + cast("list[Any]", right)
     if isinstance(left, tuple) and isinstance(right, tuple):
         both = cast("tuple[Any, ...]", left), cast("tuple[Any, ...]", right)
-        budget.items(len(both[0]) + len(both[1]))
+        budget.items(sum(map(len, both)))
         return both[0] + both[1]
-    raise _mismatch("+", left, right)
+    raise _mismatch("+", cast("object", left), cast("object", right))
 
 
 def multiply(left: object, right: object, budget: Budget) -> object:

@@ -70,11 +70,11 @@ def _walk(value: Value, origin: Origin, path: Path, *, is_evaluated: bool, templ
 
 def _members(container: Value, origin: Origin, path: Path) -> list[tuple[Any, Path]]:
     """Return what a container holds with its path, last first."""
-    pairs: Iterable[tuple[Any, Value]] = (
-        cast("Mapping[Any, Any]", container).items()
-        if isinstance(container, Mapping)
-        else enumerate(container)
-    )
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(container, Mapping):
+        pairs = cast("Mapping[Any, Any]", container).items()
+    else:
+        pairs = enumerate(cast("list[Any]", container))
     members: list[tuple[Any, Path]] = []
     for key, value in pairs:
         if isinstance(key, Expression):
