@@ -61,7 +61,7 @@ def add(left: object, right: object, budget: Budget) -> object:
         both = cast("tuple[Any, ...]", left), cast("tuple[Any, ...]", right)
         budget.items(sum(map(len, both)))
         return both[0] + both[1]
-    raise _mismatch("+", cast("object", left), cast("object", right))
+    raise _mismatch("+", cast("object", left), right)
 
 
 def multiply(left: object, right: object, budget: Budget) -> object:
