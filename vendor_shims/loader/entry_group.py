@@ -118,6 +118,7 @@ class EntryGroup:
         failed = [entry for entry in failed if entry.own_failures() and entry.fiber is not None]
         for entry in failed:
             assert entry.fiber is not None  # selected so
+            entry.fiber.forget_failure()  # what it needed to fail may be gone
             entry.fiber.restart()
         return [error for entry in failed for error in await _outcome(entry.settled)]
 
