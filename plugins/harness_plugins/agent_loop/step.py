@@ -189,6 +189,9 @@ class Step:
     def _close(self, error: BaseException | None) -> None:
         """Settle unanswered calls and close the bracket, whatever `error` ended the step.
 
+        A call whose answer is refused stays open, and with it step and turn: who takes the session
+        up again closes them.
+
         Raises:
             Exception: closing failed; a group with `error` when that is one too.
         """
@@ -203,6 +206,9 @@ class Step:
                 action()
             except Exception as failure:  # noqa: BLE001 - the bracket is closed whatever fails
                 failures.append(failure)
+            if self._calls is not None and self._calls.open:
+                agent.mark_unbalanced(failures[-1])
+                break
         if isinstance(error, Exception) and failures:
             failures.insert(0, error)
         if len(failures) > 1:

@@ -250,8 +250,10 @@ class Turn:
     # -- the end -----------------------------------------------------------------------------
 
     def _close(self) -> None:
-        """Append what is still buffered, then the end; its failure leaves the log unbalanced."""
+        """Append what is buffered, then the end; a log that cannot be balanced is left as it is."""
         agent = self._agent
+        if agent.is_unbalanced:
+            return
         agent.buffer.drain_contexts()
         data = FrozenDict(turn=self.number, reason=freeze_json(self.outcome.reason()))
         try:

@@ -10,10 +10,12 @@ from harness.agent import (
     PROMPT_SUBMIT,
     TURN_STOPPING,
     AgentStatus,
+    AgentUnbalancedError,
     Block,
     InboxTarget,
 )
 from harness.agent.contract import World, codes_of, events_of, reasons_of, texts_of, types_of
+from harness.invariants import check_log
 from harness.llm import (
     STREAM,
     BlockStart,
@@ -22,7 +24,7 @@ from harness.llm import (
     TextDelta,
     create_user_message,
 )
-from harness.session import SESSION_EVENT, SESSION_VALIDATE
+from harness.session import SESSION_EVENT, SESSION_VALIDATE, interrupted_turn_closers
 from harness.testing.model import Hang, calls, calls_all, says
 from harness.tools import ToolOutput, define_tool
 from harness_plugins.agent_loop import AgentLoop
@@ -227,9 +229,12 @@ async def test_a_refused_answer_costs_no_other_call_its_own() -> None:
         results = events_of(agent, "tool/result")
         assert [event.data["message"]["source"]["callId"] for event in results] == ["a", "d"]
         assert codes_of(agent) == [None, "TOOL_NOT_STARTED"]
-        assert types_of(agent)[-2:] == ["step/end", "turn/end"]
-        (reason,) = reasons_of(agent)
-        assert (reason["kind"], reason["message"].count("not this one")) == ("error", 3)
+        assert (
+            types_of(agent)[-1] == "tool/result"
+        )  # nothing is closed over calls without an answer
+        assert check_log(agent.session.events) == ()
         refused.clear()
-        await world.turn(agent)
-        assert reasons_of(agent)[1] == {"kind": "completed"}
+        with pytest.raises(AgentUnbalancedError, match="resume"):
+            await agent.send("Go on.")
+        whole = (*agent.session.events, *interrupted_turn_closers(agent.session.events))
+        assert check_log(whole, is_complete=True) == ()
