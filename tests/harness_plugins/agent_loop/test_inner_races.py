@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from harness.agent import (
+    PRE_STEP,
     PROMPT_SUBMIT,
     TURN_STOPPING,
     AgentStatus,
@@ -238,3 +239,16 @@ async def test_a_refused_answer_costs_no_other_call_its_own() -> None:
             await agent.send("Go on.")
         whole = (*agent.session.events, *interrupted_turn_closers(agent.session.events))
         assert check_log(whole, is_complete=True) == ()
+
+
+async def test_a_listener_of_any_arguments_that_answers_nothing_lets_the_step_begin() -> None:
+    clock = VirtualClock()
+    async with Context(clock=clock) as root:
+        world = World(root, clock, lambda ctx, options: ctx.plugin(AgentLoop, options))
+        await world.prepare()
+        heard: list[int] = []
+        root.on(PRE_STEP, lambda *given: heard.append(len(given)))
+        agent = await world.agent(says("Hello."))
+        await world.turn(agent)
+        assert heard == [2]
+        assert reasons_of(agent) == [{"kind": "completed"}]

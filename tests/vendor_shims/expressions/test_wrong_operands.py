@@ -299,3 +299,56 @@ def test_working_folder_that_was_removed(tmp_path, monkeypatch):
     folder.rmdir()
     with pytest.raises(ExpressionError, match="working folder"):
         value("cwd()")
+
+
+@pytest.mark.spec("01-K04", "01-K06")
+@pytest.mark.parametrize(
+    ("source", "tag"),
+    [
+        ("int('1', 'x')", "!expr"),
+        ("max('ab', 'c', 1)", "!expr"),
+        ("max(5)", "!expr"),
+        ("' x '.strip('" + "x" * 300 + "')", "!expr"),
+        ("'a'.split(',', 'x')", "!expr"),
+        ("'a'.join('bc')", "!expr"),
+        ("'a'.get('b')", "!expr"),
+        ("[1].get(0)", "!expr"),
+        ("'a'.nothing()", "!expr"),
+        ("ctx.a ?? ctx.b", "!expr"),
+        ("1 in env.A", "!expr"),
+        ("{'a': 1}.a", "!expr"),
+        ("({'a': 1}).a + 'x'", "!expr"),
+        ("a ?? b || c", "!!js"),
+        ("(a", "!!js"),
+        ("-'a'", "!!js"),
+        ("`${ }`", "!!js"),
+        ("process.1", "!!js"),
+        ("process.env[1]", "!!js"),
+        ("ctx.web._x", "!!js"),
+        ("012", "!!js"),
+        ("'\\u{110000}'", "!!js"),
+        ("'\\9'", "!!js"),
+        ("Number(" + "'" + "1" * 2_000 + "')", "!!js"),
+    ],
+)
+def test_more_that_does_not_fit(source, tag):
+    with pytest.raises(ExpressionError):
+        value(source, tag)
+
+
+@pytest.mark.spec("01-K06")
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("-5", -5),
+        ("0x1F", 31),
+        ("process.env['A']", "a"),
+        ("'\\x41\\0\\\n'", "A\0"),
+        ("'\\u{1F600}'", "😀"),
+        ("(1)", 1),
+        ("Number('Infinity') === Number('Infinity')", True),
+        ("Number(2.5)", 2.5),
+    ],
+)
+def test_more_of_the_original(source, expected):
+    assert value(source, "!!js") == expected
