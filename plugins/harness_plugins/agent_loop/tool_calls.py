@@ -137,16 +137,11 @@ class CallLog:
         """Close what a failure left open, in words that say whether a retry is safe.
 
         Raises:
-            Exception: some answers were refused by a listener; all others are there.
+            Exception: a listener refused an answer; that call and those behind it stay open, since
+                answers stand in the order of the calls.
         """
-        failures: list[Exception] = []
         for index in list(self.open):
-            try:
-                self._settle(index)
-            except Exception as failure:  # noqa: BLE001 - one refusal costs no other call its answer
-                failures.append(failure)
-        if failures:
-            raise failures[0] if len(failures) == 1 else ExceptionGroup("unanswered", failures)
+            self._settle(index)
 
     def _settle(self, index: int) -> None:
         session, call_seq = self._agent.session, self.open[index]
