@@ -232,6 +232,22 @@ async def test_guard_must_run(dsh, patch):
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "guard = True\nimport no_such_module",
+        "class Gate:\n    guard: bool = True\n\nraise SystemError('at import')",
+        "guard = True\nx = (",
+    ],
+)
+async def test_guard_that_cannot_be_imported_stops_the_start(dsh, patch, body):
+    path = patch("- insert:\n    - id: gate\n      name: ./gate.py\n")
+    path.with_name("gate.py").write_text(body + "\n")
+    done = await dsh(*RUN)
+    assert (done.code, done.code_line) == (3, "BOOT"), done.stderr
+    assert "gate" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("raise RuntimeError('at import')", "at import"),
@@ -382,3 +398,14 @@ async def test_word_that_is_neither_command_nor_profile(dsh):
     done = await dsh("rum", "a task")
     assert (done.code, done.code_line) == (2, "USAGE")
     assert "did you mean run" in done.stderr
+
+
+async def test_row_option_that_means_nothing_is_said(dsh, patch):
+    path = patch("- insert:\n    - {id: mine, name: ./mine.py, colour: red}\n")
+    path.with_name("mine.py").write_text("def apply(ctx): pass\n")
+    done = await dsh(*RUN)
+    assert done.code == 0, done.stderr
+    assert done.stderr.count("mine: the option colour means nothing") == 1
+    checked = await dsh("config", "check")
+    assert checked.code == 3
+    assert f"{path}:2:7: row 'mine': the option 'colour' means nothing" in checked.out

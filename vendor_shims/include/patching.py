@@ -110,10 +110,11 @@ class Patcher:
             isinstance(row, Mapping) for row in cast("list[Any]", rows)
         ):
             return "patch insert: expected a list of rows", None
-        ids = list(_ids(cast("list[Row]", rows)))
-        again = [one for one in ids if one in self.slots or ids.count(one) > 1]
-        if again:
-            return f"patch insert: there is an entry {again[0]} already", again[0]
+        new: set[str] = set()
+        for entry_id in _ids(cast("list[Any]", rows)):
+            if entry_id in self.slots or entry_id in new:
+                return f"patch insert: there is an entry {entry_id} already", entry_id
+            new.add(entry_id)
         siblings: list[Any] = self.rows
         parent: str | None = None
         if patch.get("id") is not None:

@@ -27,7 +27,7 @@ from vendor_shims.loader.events import (
 )
 from vendor_shims.loader.loader import Loader, LoaderConfig
 from vendor_shims.loader.local_modules import import_local, local_name
-from vendor_shims.loader.options import KNOWN, Options, ordered, same
+from vendor_shims.loader.options import KNOWN, Options, ordered, same, unknown
 from vendor_shims.loader.references import ENTRY_POINT_GROUP, Found, PluginResolver
 
 __all__ = [
@@ -61,4 +61,5 @@ __all__ = [
     "ordered",
     "required",
     "same",
+    "unknown",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
+import re
+import traceback
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from vendor_shims.cordis import FiberState
@@ -9,6 +12,8 @@ from vendor_shims.cordis import FiberState
 if TYPE_CHECKING:
     from vendor_shims.loader.entry import Entry
     from vendor_shims.loader.entry_tree import EntryTree
+
+_GUARD = re.compile(r"\s*guard\b[^=]*=\s*True\b")
 
 Condition: TypeAlias = Literal["active", "failed", "waiting", "disabled"]
 
@@ -30,7 +35,12 @@ class RowReport(NamedTuple):
 
     @property
     def is_guard(self) -> bool:
-        """Whether the plugin protects something and must never be left out silently."""
+        """Whether the plugin protects something and must never be left out silently.
+
+        Of a module that raised while it was imported its source says it.
+        """
+        if self.entry.plugin is None and self.error is not None:
+            return any(map(_says_guard, _modules_of(self.error)))
         return bool(getattr(self.entry.plugin, "guard", False))
 
     @property
@@ -78,6 +88,19 @@ def _report(entry: Entry) -> RowReport:
     if fiber.state is FiberState.ACTIVE:
         return RowReport(entry, "active")
     return RowReport(entry, "waiting", missing=tuple(fiber.unsatisfied.items()))
+
+
+def _modules_of(error: BaseException) -> list[str]:
+    """Return the files whose import ended in an error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    files = [frame.filename for frame in frames if frame.name == "<module>"]
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        files.append(error.filename)
+    return files
+
+
+def _says_guard(file: str) -> bool:
+    return any(map(_GUARD.match, linecache.getlines(file)))
 
 
 def _provided(entry: Entry) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from vendor_shims.cordis import Context, Fiber, FiberState
 from vendor_shims.loader.errors import EntryError, Stage
 from vendor_shims.loader.events import ENTRY_INIT
-from vendor_shims.loader.options import Options, ordered
+from vendor_shims.loader.options import Options, ordered, unknown
 from vendor_shims.loader.standing import Standing
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Entry:
         self.subgroup: EntryGroup | None = None
         self.subtree: EntryTree | None = None
         self.failure: EntryError | None = None
+        for key in unknown(options):
+            self.ctx.logger.warn("row %s: the option %s means nothing", self.path, key)
         group.tree.loader.ctx.emit(ENTRY_INIT, self)
 
     def __repr__(self) -> str:

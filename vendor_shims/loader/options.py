@@ -45,6 +45,11 @@ def checked(row: object) -> Options:
     return options
 
 
+def unknown(options: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a row that mean nothing here."""
+    return sorted(options.keys() - KNOWN)
+
+
 def ordered(options: Options) -> Options:
     """Return the options as they are written: id, name, the others by name, config last."""
     first = [key for key in ("id", "name") if key in options]

@@ -23,6 +23,7 @@ from vendor_shims.loader import (
     RowReport,
     audit,
     required,
+    unknown,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ async def boot(
     write_to: str | None = None,
     is_strict: bool = False,
 ) -> tuple[str, ...]:
-    """Mount the rows of a composition and wait until they rest; return what does not run.
+    """Mount the rows of a composition and wait until they rest; return what to say of them.
 
     Args:
         root: a fresh root.
@@ -77,7 +78,12 @@ async def boot(
     broken = [one for one in needed if one in idle]
     if broken:
         raise CommandError(_complaint(broken, idle, composed, home)) from _first_error(broken)
-    return tuple(f"{one.entry.id} does not run: {one.reason}" for one in idle)
+    odd = [
+        f"{r.entry.id}: the option {k} means nothing"
+        for r in reports
+        for k in unknown(r.entry.options)
+    ]
+    return (*odd, *(f"{one.entry.id} does not run: {one.reason}" for one in idle))
 
 
 async def boot_storage(root: Context, home: Home) -> None:

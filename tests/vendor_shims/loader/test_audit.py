@@ -43,3 +43,19 @@ async def test_what_a_row_needs_is_required_and_so_is_every_guard(w):
     await w.loader.load_rows([row("db"), row("store"), row("surface"), row("guard"), row("foo")])
     names = [report.entry.id for report in required(audit(w.loader), ["surface"])]
     assert names == ["db", "store", "surface", "guard"]
+
+
+async def test_source_tells_a_guard_that_cannot_be_imported(w, tmp_path):
+    texts = {
+        "broken": "guard = True\nx = (",
+        "raises": "class Gate:\n    guard: bool = True\nraise ValueError(1)",
+        "plain": "safeguard = True\nguard = False\nraise ValueError(2)",
+        "commented": "# guard = True\nx = (",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    rows = [{"id": name, "name": str(tmp_path / f"{name}.py")} for name in texts]
+    await w.loader.load_rows([*rows, row("no.such")])
+    reports = audit(w.loader)
+    assert [report.condition for report in reports] == ["failed"] * 5
+    assert [report.entry.id for report in required(reports, [])] == ["broken", "raises"]

@@ -501,3 +501,12 @@ async def test_rows_are_logged_when_the_tree_logs(w):
         "loader: unload plugin foo",
         "loader: apply plugin bar",
     ]
+
+
+async def test_option_without_meaning_is_kept_and_told_once(w):
+    entry_id = await w.loader.create({"name": "foo", "colour": "red"})
+    await w.loader.update(entry_id, {"config": {"a": 1}})
+    assert w.entry(entry_id).row["colour"] == "red"
+    warnings = [line for line in w.k.logged("warn") if "colour" in line]
+    assert len(warnings) == 1
+    assert f"row {entry_id}: the option colour means nothing" in warnings[0]

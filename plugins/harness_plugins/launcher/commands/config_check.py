@@ -30,7 +30,7 @@ from harness_plugins.launcher.version import VERSION
 from vendor_shims.cordis import CordisError, ValidationError
 from vendor_shims.expressions import ExpressionError, Names, check_row, interpolate
 from vendor_shims.include import Composed, Layer, compose, read_layer
-from vendor_shims.loader import PluginResolver
+from vendor_shims.loader import PluginResolver, unknown
 from vendor_shims.schema import SchemaError, adapt
 
 _MODES = ("read-only", "workspace-write", "danger-full-access")
@@ -146,11 +146,15 @@ def _row(
         yield Problem("CONFIG_INVALID", str(error))
         return
     place = composed.place(row["id"])
+    where = "" if place is None else f"{place}: "
+    for key in unknown(row):
+        yield Problem(
+            "CONFIG_INVALID", f"{where}row {row['id']!r}: the option {key!r} means nothing"
+        )
     base_dir = os.path.dirname(place.file) if place is not None and place.file else None
     names = replace(names, base_dir=base_dir)
     if row.get("group") is True or _is_off(row, names):
         return
-    where = "" if place is None else f"{place}: "
     try:
         plugin = resolver.resolve(row["name"], base_dir=base_dir).plugin
     except Exception as error:  # noqa: BLE001 - importing a plugin runs its code

@@ -42,7 +42,8 @@ def run(arguments: Namespace, surroundings: Surroundings) -> int:
         (schema.name, f"{cost} tokens", _first_sentence(schema.description))
         for schema, cost in zip(schemas, costs, strict=True)
     )
-    text += f"{len(schemas)} tools, about {sum(costs)} tokens in each request\n"
+    noun = "tool" if len(schemas) == 1 else "tools"
+    text += f"{len(schemas)} {noun}, about {sum(costs)} tokens in each request\n"
     return answer(surroundings, document, text)
 
 
