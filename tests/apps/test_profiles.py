@@ -409,3 +409,13 @@ async def test_row_option_that_means_nothing_is_said(dsh, patch):
     checked = await dsh("config", "check")
     assert checked.code == 3
     assert f"{path}:2:7: row 'mine': the option 'colour' means nothing" in checked.out
+
+
+async def test_dump_says_once_what_matches_nothing(dsh, patch):
+    done = await dsh("--disable", "nosuch", "--dump-config")
+    assert (done.code, done.code_line) == (3, "PATCH_UNMATCHED")
+    assert done.stderr.count("nosuch") == 1
+    patch("- {id: nosuch, disabled: true}\n")
+    done = await dsh("--dump-config")
+    assert done.code == 0
+    assert done.stderr.count("nosuch") == 1

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from harness.launch import capture_environment, resolve_home
-from harness.profiles import check_unmatched, compose_profile, describe_skipped
+from harness.profiles import check_unmatched, compose_profile
 from harness_plugins.launcher.command_line import CommandLine
 from harness_plugins.launcher.composition import chosen_profile, layer_options
 from harness_plugins.launcher.descriptors import STDOUT, complain_on_stderr, write_all
@@ -32,9 +32,8 @@ def dump_command(line: CommandLine) -> int:
         launch = launch._replace(no_user_config=True, layers=())
         options = layer_options(launch)
     composed = compose_profile(chosen_profile(launch, home, os.environ, saves=False), home, options)
-    for skipped in composed.skipped:
-        complain_on_stderr(f"dsh: note: {describe_skipped(skipped)}\n")
-    check_unmatched(composed, strict=launch.strict)
+    for note in check_unmatched(composed, strict=launch.strict):
+        complain_on_stderr(f"dsh: note: {note}\n")
     if launch.dump == "--dump-config-schema":
         from harness.wire import dumps_text
         from harness_plugins.launcher.commands.row_schema import layer_schema
