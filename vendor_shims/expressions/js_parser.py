@@ -24,6 +24,7 @@ _HINTS = {
     "=>": "functions cannot be written in configuration",
     "require": "modules cannot be loaded from configuration",
     "import": "modules cannot be loaded from configuration",
+    "new": "objects cannot be made in configuration",
     "function": "functions cannot be written in configuration",
     "parseInt": "use Number(...)",
     "parseFloat": "use Number(...)",
@@ -206,6 +207,8 @@ class _Parser:
                 raise self._unexpected(token)
             names.append(token.text)
         chain = tuple(names)
+        if self._next.text in {"?.", "=>"}:
+            raise self._unexpected(self._next)
         node = self._called(chain, first) if self._accept("(") else self._read(chain, first)
         if self._next.text in {"(", "[", "."} and self._next.kind == "sign":
             raise unsupported("a member or call of this", self._next.start)

@@ -26,6 +26,8 @@ class Program(NamedTuple):
         """Return the value; raises `Flaw` with an offset."""
         try:
             return detached(self.evaluator(names).value(self.tree))
+        except RecursionError:
+            raise Flaw("there is too little stack left to evaluate this", 0) from None
         except Flaw as flaw:
             if flaw.offset is None:
                 flaw.offset = 0
@@ -41,7 +43,11 @@ def compiled(expression: Expression) -> Program:
     if len(expression.source) > MAX_SOURCE_CHARS:
         problem = f"an expression may have at most {MAX_SOURCE_CHARS} characters"
         raise Flaw(problem, MAX_SOURCE_CHARS)
-    return _compiled(expression.source, is_javascript=expression.tag == "!!js")
+    try:
+        return _compiled(expression.source, is_javascript=expression.tag == "!!js")
+    except RecursionError:
+        # The depth is bounded, but not the stack of whoever calls.
+        raise Flaw("there is too little stack left to read this", 0) from None
 
 
 @lru_cache(maxsize=_MAX_KEPT)

@@ -40,9 +40,13 @@ def _parsed(prepared: PythonSource) -> ast.expr:
             return ast.parse(prepared.text, mode="eval").body
     except SyntaxError as error:
         problem = error.msg.replace(f" or {MARK} or ", "??")
-        line, column = error.lineno or 1, (error.offset or 1) - 1
-        # Python counts the parts of an f-string from its own beginning.
-        offset = 0 if problem.startswith("f-string") else prepared.offset(line, column)
+        line, column = error.lineno or 1, (error.offset or 0) - 1
+        if problem.startswith("f-string"):
+            offset = 0  # Python counts the parts of an f-string from its own beginning.
+        elif column < 0:
+            offset = len(prepared.source)  # what is missing is missing at the end
+        else:
+            offset = prepared.offset(line, column)
         raise Flaw(f"not a valid expression: {problem}", offset) from None
     except (ValueError, MemoryError, RecursionError):
         # NUL characters and lone surrogates; operations nested beyond what the parser takes.

@@ -71,6 +71,8 @@ class PythonSource:
                 index += 1
 
     def _nullish(self, index: int) -> int:
+        if not self._parts:
+            raise Flaw("`??` has nothing on its left", index)
         self._emit(f" or {MARK} or ", index)
         return index + len(_NULLISH)
 

@@ -67,12 +67,24 @@ def _rewritten(text: str, root: Node | None, wanted: list[Any], format: Format) 
 def _spliced(text: str, root: Node | None, wanted: list[Any], format: Format) -> str | None:
     if root is None:
         return None
+    if format == "yaml" and not root.items:
+        return _filled(text, root, wanted)
     edit = _Edit(text, is_json=format == "json")
     try:
         edit.value(root, wanted, indent=0)
     except _TooOdd:
         return None
     return edit.result()
+
+
+def _filled(text: str, root: Node, wanted: list[Any]) -> str:
+    """Return a text with rows, one below the other, in the place of `[]`; its comment above."""
+    comment = _COMMENT.match(text, root.end)
+    kept = "" if comment is None else f"{comment[0].strip()}\n"
+    end = root.end if comment is None else root.end + len(comment[0].rstrip())
+    written = f"{kept}{yaml_text(wanted)}"
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    return f"{text[: root.start]}{written.replace(chr(10), line_end)}{text[end:]}"
 
 
 class _TooOdd(Exception):
