@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -197,10 +198,14 @@ class TestTasks:
         assert Path(path).read_text().endswith("100000\n")
         assert task.read_output() == ""
 
-    async def test_they_end_with_the_executor(self, root, marker) -> None:
+    async def test_they_end_with_the_executor(self, root, marker, tmp_path) -> None:
         bash = await mount(root)
-        command = f"trap '' TERM; while :; do MARK={marker} sleep 0.1; done"
+        deaf = tmp_path / "deaf"
+        command = f"trap '' TERM; touch {deaf}; while :; do MARK={marker} sleep 0.1; done"
         task = bash.start_task(await bash.resolve(BashRequest(command=command)))
+        async with asyncio.timeout(30):
+            while not deaf.exists():
+                await asyncio.sleep(0.01)
         await until_running(marker)
         (fiber,) = root.registry.get(BashLocal).fibers
         await fiber.dispose()
