@@ -17,6 +17,8 @@ def parse_python(source: str) -> ast.expr:
     Raises:
         Flaw: it is no expression, too large, or uses what is not allowed.
     """
+    if "\0" in source:
+        raise Flaw("not a valid expression: it holds a NUL character", source.index("\0"))
     prepared = PythonSource(source)
     if not prepared.text.strip():
         raise Flaw("the expression is empty", 0)
@@ -49,7 +51,7 @@ def _parsed(prepared: PythonSource) -> ast.expr:
             offset = prepared.offset(line, column)
         raise Flaw(f"not a valid expression: {problem}", offset) from None
     except (ValueError, MemoryError, RecursionError):
-        # NUL characters and lone surrogates; operations nested beyond what the parser takes.
+        # Lone surrogates; operations nested beyond what the parser takes.
         raise Flaw("not a valid expression: it holds a bad character or is too deep", 0) from None
 
 

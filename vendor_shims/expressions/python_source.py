@@ -58,7 +58,7 @@ class PythonSource:
         while index < len(source):
             char = source[index]
             if char in _QUOTES:
-                index = self._string(index, len(source))
+                index = self._string(index, string_end(source, index))
             elif source.startswith(_NULLISH, index):
                 index = self._nullish(index)
             elif char == "#":
@@ -76,11 +76,8 @@ class PythonSource:
         self._emit(f" or {MARK} or ", index)
         return index + len(_NULLISH)
 
-    def _string(self, start: int, limit: int) -> int:
-        """Copy the string at `start`, and return where it ends."""
-        end = string_end(self.source, start)
-        if end > limit:
-            raise Flaw("this string does not end", start)
+    def _string(self, start: int, end: int) -> int:
+        """Copy the string between two offsets, and return where it ends."""
         if self._prefix(start) in _PREFIXES_OF_FORMATTED:
             self._formatted(start, end)
         else:
@@ -93,6 +90,14 @@ class PythonSource:
             first -= 1
         return self.source[first:start].lower()
 
+    def _inner_end(self, start: int, limit: int) -> int:
+        """Return where a string in a field ends; 0 for a quote that is the fill of a format."""
+        try:
+            end = string_end(self.source, start)
+        except Flaw:
+            return 0
+        return end if end <= limit else 0
+
     def _formatted(self, start: int, end: int) -> None:
         """Copy an f-string, replacing in its fields."""
         source, index, depth = self.source, start, 0
@@ -104,8 +109,8 @@ class PythonSource:
             if not depth and source.startswith(("{{", "}}"), index):
                 self._emit(source[index : index + 2], start=index)
                 index += 2
-            elif depth and char in _QUOTES:
-                index = self._string(index, limit)
+            elif depth and char in _QUOTES and (inner_end := self._inner_end(index, limit)):
+                index = self._string(index, inner_end)
             elif depth and source.startswith(_NULLISH, index):
                 index = self._nullish(index)
             else:
