@@ -26,6 +26,8 @@ def dump(composed: Composed, *, format: Format = "yaml") -> str:
 
 
 def _origin(composed: Composed, row: Row) -> str:
-    maker, *patchers = composed.origin(row["id"])
+    entry_id = row["id"]
+    names = composed.origin(entry_id) if isinstance(entry_id, str) else ()
+    maker, *patchers = names or ("a row whose id is no text",)
     shown = f"{maker}, patched by {', '.join(patchers)}" if patchers else maker
     return " ".join(shown.split())

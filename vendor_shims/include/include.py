@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, ClassVar, Literal, cast
 
 import anyio
@@ -14,9 +14,10 @@ from vendor_shims.expressions import check_row
 from vendor_shims.loader import Entry, EntryTree, Loader
 from vendor_shims.schema import config, field
 
-from .changes import RowChanges, changes_between, folded
+from .changes import RowChanges, changes_between
 from .document import Document, Row, format_of, parse_rows, read_text
 from .errors import ConfigFileError
+from .folding import folded
 from .patch_file import PatchFile, replace_file
 from .patching import apply_entry_patches
 from .values import Value, ordered
@@ -108,9 +109,10 @@ class Include(EntryTree):
                 return
             base = self._parse(text)
             composed = self._apply(base, self.config)
-            saved = self._over(composed, changes_between(self._composed, self._saved))
-            by_code = changes_between(self._composed, self.root.rows)
-            await self.update_rows(self._over(composed, by_code))
+            with _within_depth(self.path):
+                saved = self._over(composed, changes_between(self._composed, self._saved))
+                rows = self._over(composed, changes_between(self._composed, self.root.rows))
+            await self.update_rows(rows)
             self._base, self._composed, self._saved = base, composed, saved
 
     def write(self) -> None:
@@ -157,12 +159,13 @@ class Include(EntryTree):
     def _edited(self, text: str | None) -> str | None:
         before, after = self._saved, self._current
         self._edit = after  # more may have changed by the time this is written
-        if not changes_between(before, after):
-            return text
-        if self.config.write_to is not None:
-            return with_patches(text or "", before, after, file=self.config.write_to)
-        assert self.path is not None  # it is the target then
-        return with_changed_rows(text or "", before, after, file=self.path)
+        file = self.config.write_to or self.path
+        assert file is not None  # it is the target
+        with _within_depth(file):
+            if not changes_between(before, after):
+                return text
+            edit = with_changed_rows if self.config.write_to is None else with_patches
+            return edit(text or "", before, after, file=file)
 
     def _written(self, before: str | None, text: str | None) -> None:
         self._saved = self._edit
@@ -202,8 +205,9 @@ class Include(EntryTree):
         """Apply other patches; what code changed stays only if no file has it yet."""
         async with self._change():
             composed = self._apply(self._base, config)
-            unsaved = changes_between(self._saved, self.root.rows)
-            await self.update_rows(self._over(composed, unsaved))
+            with _within_depth(self.path or "rows"):
+                rows = self._over(composed, changes_between(self._saved, self.root.rows))
+            await self.update_rows(rows)
             self._composed = self._saved = composed
             self.config = config
             self.enable_logs = self._logs(config)
@@ -226,6 +230,20 @@ class Include(EntryTree):
     def _logs(self, config: IncludeConfig) -> bool:
         around = self.loader if self.entry is None else self.entry.tree
         return around.enable_logs if config.enable_logs is None else config.enable_logs
+
+
+@contextmanager
+def _within_depth(file: str) -> Generator[None]:
+    """Say it clearly when a config by code cannot be compared with what a file has.
+
+    Raises:
+        ConfigFileError: it holds itself, or is nested too deep.
+    """
+    try:
+        yield
+    except RecursionError:
+        problem = "a config set by code holds itself, or is nested too deep"
+        raise ConfigFileError("write", problem, file=file) from None
 
 
 def _own_entry(fiber: Fiber) -> Entry | None:

@@ -60,10 +60,7 @@ def read_layer(
         raise
     for number, patch in enumerate(document.rows):
         _require_rows(document, number, patch)
-        try:
-            _check_expressions(path, patch)
-        except ExpressionError as error:
-            raise _located(error, document, number) from None
+        _check_expressions(document, number, patch)
     folder = os.path.dirname(os.path.abspath(path))
     patches = [_with_whole_paths(patch, folder) for patch in document.rows]
     return Layer(name, kind, patches, file=path, document=document)
@@ -89,34 +86,32 @@ def _require_rows(document: Document, number: int, patch: Patch) -> None:
     )
 
 
-def _located(error: ExpressionError, document: Document, number: int) -> ExpressionError:
+def _located(error: ExpressionError, document: Document, *path: str | int) -> ExpressionError:
     """Return the error with the place of the value; a text with `${` does not know its own."""
-    keys = error.path
-    patch = document.rows[number]
-    if "merge" in patch and keys[:1] == ("config",):
-        keys = ("merge", *keys[1:])
-    elif "insert" in patch and error.row != patch.get("id"):
-        ids = [row.get("id") for row in cast("list[Patch]", patch["insert"])]
-        keys = ("insert", ids.index(error.row), *keys) if error.row in ids else ("insert",)
     lines = error.source.split("\n")[: error.line - 1]
     return ExpressionError(
         error.problem,
         source=error.source,
         offset=sum(len(line) + 1 for line in lines) + error.column - 1,
-        place=document.place(number, *keys),
+        place=document.place(*path),
         row=error.row,
         path=error.path,
     )
 
 
-def _check_expressions(path: str, patch: Patch) -> None:
-    rows = patch.get("insert")
+def _check_expressions(document: Document, number: int, patch: Patch) -> None:
     rest = {key: value for key, value in patch.items() if key not in {"insert", "merge"}}
-    check_row(rest, file=path)
+    parts: list[tuple[tuple[str | int, ...], Patch]] = [((), rest)]
+    for index, row in enumerate(cast("list[Patch]", patch.get("insert", []))):
+        parts.append((("insert", index), row))
     if "merge" in patch:
-        check_row({"id": patch.get("id"), "config": patch["merge"]}, file=path)
-    for row in cast("list[Patch]", rows or []):
-        check_row(row, file=path)
+        parts.append((("merge",), {"id": patch.get("id"), "config": patch["merge"]}))
+    for path, row in parts:
+        try:
+            check_row(row, file=document.path)
+        except ExpressionError as error:
+            inner = error.path[1:] if path == ("merge",) else error.path
+            raise _located(error, document, number, *path, *inner) from None
 
 
 def _with_whole_paths(patch: Patch, folder: str) -> Patch:

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 from vendor_shims.expressions import Expression, Place
 
 from .errors import ConfigFileError
-from .values import Value
+from .values import MAX_DEPTH, Value
 
-MAX_DEPTH = 64
 MAX_VALUES = 200_000
 """How many values a document may have, each use of an alias counted with all that it stands for."""
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from vendor_shims.cordis import Context
 
-from .document import read_text
+from .document import MAX_BYTES, read_text
 from .errors import ConfigFileError
 
 N_ATTEMPTS: Final = 10
@@ -67,7 +67,8 @@ class PatchFile:
 
     async def _write(self, edit: Edit) -> tuple[str | None, str | None] | None:
         """Write and return old and new text; None when that failed, which is logged."""
-        for attempt in range(1, N_ATTEMPTS + 1):
+        attempt = 1
+        while True:
             try:
                 before = _current(self.path)
                 text = edit(before)
@@ -78,17 +79,20 @@ class PatchFile:
                     self._ctx.logger.error("changes are not saved: %s", error)
                     return None
                 await self._ctx.kernel.clock.sleep(RETRY_S * attempt)
+                attempt += 1
             else:
                 return before, text
-        raise AssertionError("the last attempt returns")
 
 
 def replace_file(path: str, text: str) -> None:
     """Give a file a new content at once; a link stays, and so do permissions and byte-order mark.
 
     Raises:
-        ConfigFileError: it is read-only, or cannot be written.
+        ConfigFileError: it is read-only, or cannot be written; or could not be read again.
     """
+    content = text.encode()
+    if len(content) > MAX_BYTES:
+        raise ConfigFileError("write", f"it would have more than {MAX_BYTES} bytes", file=path)
     real = os.path.realpath(path)
     draft = f"{real}.tmp"
     try:
@@ -99,7 +103,7 @@ def replace_file(path: str, text: str) -> None:
         with open(draft, "wb") as file:
             if mode is not None:
                 os.chmod(draft, mode)
-            file.write(mark + text.encode())
+            file.write(mark + content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, real)

@@ -121,7 +121,7 @@ class Patcher:
             parent = cast("str", patch["id"])
             slot = self._slot(parent)
             if slot is None:
-                return f"patch insert: entry {parent} not found", parent
+                return f"patch insert: entry {parent} not found", str(parent)
             if slot.row.get("group") is not True:
                 return f"patch insert: entry {parent} is not a group", parent
             held = slot.row.get("config")

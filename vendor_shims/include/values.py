@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 from zlib import crc32
 
+from vendor_shims.expressions import Expression
+
 Value: TypeAlias = Any
 """What a row may hold: JSON values, and `Expression` nodes among them."""
+
+MAX_DEPTH = 64
+_SCALARS = {str, int, float, bool, type(None), Expression}
 
 
 def detached(value: Value) -> Value:
@@ -50,6 +55,39 @@ def is_same(one: Value, other: Value) -> bool:
         ones, others = cast("list[Any]", one), cast("list[Any]", other)
         return len(ones) == len(others) and all(map(is_same, ones, others))
     return type(cast("object", one)) is type(cast("object", other)) and bool(one == other)
+
+
+def is_identical(one: Value, other: Value) -> bool:
+    """Return whether two values are written alike: `is_same`, but no absent member is like `None`.
+
+    Expressions are compared by what they say, wherever they stand.
+    """
+    if isinstance(one, dict) and isinstance(other, Mapping):
+        left, right = cast("dict[str, Any]", one), cast("Mapping[str, Any]", other)
+        return left.keys() == right.keys() and all(is_identical(left[k], right[k]) for k in left)
+    if isinstance(one, list) and isinstance(other, list | tuple):
+        ones, others = cast("list[Any]", one), cast("list[Any]", other)
+        return len(ones) == len(others) and all(map(is_identical, ones, others))
+    return type(cast("object", one)) is type(cast("object", other)) and bool(one == other)
+
+
+def unwritable(value: Value, depth: int = 0) -> str | None:
+    """Return what there is in a value that no file can hold; None when there is nothing."""
+    parts: list[Any] = []
+    if isinstance(value, dict):
+        given = cast("dict[Any, Any]", value)
+        strange = next((key for key in given if type(key) is not str), None)
+        if strange is not None:
+            return f"a key of type {type(strange).__name__}"
+        parts = [*given.values()]
+    elif isinstance(value, list | tuple):
+        parts = [*cast("list[Any]", value)]
+    elif type(value) not in _SCALARS:
+        return f"a value of type {type(value).__name__}"
+    if parts and depth == MAX_DEPTH:
+        return f"values nested deeper than {MAX_DEPTH} levels"
+    found = (unwritable(part, depth + 1) for part in parts)
+    return next((problem for problem in found if problem is not None), None)
 
 
 def stable_id(parent: str | None, name: object, n_before: int) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
-from .changes import changes_between, folded
-from .document import Row, format_of, parse_nodes, parse_rows
+from .changes import changes_between
+from .document import Document, Row, format_of, parse_nodes, parse_rows
+from .errors import ConfigFileError
+from .folding import folded
 from .patching import apply_entry_patches
 from .text_edit import edited
 from .values import is_group
@@ -27,7 +30,9 @@ def with_patches(text: str, before: Sequence[Row], after: Sequence[Row], *, file
     Raises:
         ConfigFileError: the text is no list of patches; it must not be overwritten then.
     """
-    patches = folded(_rows_in(text, file), changes_between(before, after))
+    document = _document(text, file)
+    given = [] if document is None else document.rows
+    patches = folded(given, changes_between(before, after))
     return edited(text, patches, file=file, format=format_of(file))
 
 
@@ -40,7 +45,10 @@ def with_changed_rows(text: str, before: Sequence[Row], after: Sequence[Row], *,
     Raises:
         ConfigFileError: the text is no list of rows; it must not be overwritten then.
     """
-    given = _rows_in(text, file)
+    document = _document(text, file)
+    given = [] if document is None else document.rows
+    if document is not None:
+        _require_rows(document, given)
     named = _named(given)
     wanted = _named(named, folded([], changes_between(before, after)))
     known = dict(_by_id(given, named))
@@ -50,11 +58,28 @@ def with_changed_rows(text: str, before: Sequence[Row], after: Sequence[Row], *,
     return edited(text, rows, file=file, format=format_of(file))
 
 
-def _rows_in(text: str, file: str) -> Sequence[Row]:
+def _document(text: str, file: str) -> Document | None:
     format = format_of(file)
     if parse_nodes(text, file=file, format=format) is None:
-        return []
-    return parse_rows(text, file=file, format=format).rows
+        return None
+    return parse_rows(text, file=file, format=format)
+
+
+def _require_rows(document: Document, rows: Sequence[Any], *around: str | int) -> None:
+    """Refuse what cannot be told apart: items that are no rows, ids that are no texts."""
+    for index, item in enumerate(rows):
+        row = cast("Row", item)
+        path: tuple[str | int, ...] = (*around, index)
+        if not isinstance(item, dict):
+            problem = "a row must be a mapping"
+        elif not isinstance(row.get("id"), str | None):
+            problem, path = "the id of a row must be a text", (*path, "id")
+        else:
+            if is_group(row):
+                _require_rows(document, row["config"], *path, "config")
+            continue
+        place = document.place(*path)
+        raise ConfigFileError("validate", problem, file=document.path, place=place)
 
 
 def _named(rows: Sequence[Row], patches: Sequence[Row] = ()) -> list[Row]:
@@ -75,7 +100,7 @@ def _as_given(row: Row, known: Mapping[str, Row], *, with_ids: bool) -> Row:
     result = {
         key: value
         for key, value in row.items()
-        if value is not None or (before is not None and key in before)
+        if value is not None or (before is not None and key in before and before[key] is None)
     }
     if before is not None and before.get("id") is None and not with_ids:
         result.pop("id")
