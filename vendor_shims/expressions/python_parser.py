@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import warnings
 
+from vendor_shims.syntax_tree import parse_expression
+
 from .flaw import Flaw
 from .python_grammar import check
 from .python_source import MARK, PythonSource
@@ -39,7 +41,7 @@ def _parsed(prepared: PythonSource) -> ast.expr:
         with warnings.catch_warnings():
             # Otherwise "\d" would be kept silently by one version of Python and refused by another.
             warnings.simplefilter("error")
-            return ast.parse(prepared.text, mode="eval").body
+            return parse_expression(prepared.text).body
     except SyntaxError as error:
         problem = error.msg.replace(f" or {MARK} or ", "??")
         line, column = error.lineno or 1, (error.offset or 0) - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Sequence
 from hashlib import sha256
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from vendor_shims.hmr.scan import Scan, scan
+from vendor_shims.syntax_tree import parse_module
 
 if TYPE_CHECKING:
     from vendor_shims.hmr.graph import ImportGraph
@@ -40,7 +40,7 @@ def read_source(path: str, package: str) -> Source | None:
     try:
         with open(path, "rb") as file:
             data = file.read()
-        return Source(sha256(data).digest(), scan(ast.parse(data, path), package))
+        return Source(sha256(data).digest(), scan(parse_module(data, path), package))
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None
 
@@ -55,7 +55,7 @@ class FreshLoader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's source in its namespace."""
         data = self.get_data(self.path)
-        tree = ast.parse(data, self.path)
+        tree = parse_module(data, self.path)
         package = module.__spec__.parent if module.__spec__ is not None else ""
         self._graph.learn(module, Source(sha256(data).digest(), scan(tree, package or "")))
         code = compile(tree, self.path, "exec", dont_inherit=True)

@@ -7,6 +7,8 @@ import inspect
 import itertools
 import textwrap
 
+from vendor_shims.syntax_tree import parse_module
+
 
 def field_docs(cls: type) -> dict[str, str]:
     """Return the docstrings under annotated fields of `cls` and its bases, by field name.
@@ -21,7 +23,7 @@ def field_docs(cls: type) -> dict[str, str]:
 
 def _own_docs(cls: type) -> dict[str, str]:
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+        tree = parse_module(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):
         return {}
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
