@@ -11,6 +11,7 @@ from vendor_shims.loader.entry import Entry
 from vendor_shims.loader.entry_tree import EntryTree
 from vendor_shims.loader.events import EXIT
 from vendor_shims.loader.references import PluginResolver
+from vendor_shims.loader.saved_config import saved_config
 from vendor_shims.loader.standing import Labels
 
 if TYPE_CHECKING:
@@ -138,16 +139,27 @@ class Loader(EntryTree, Service):
             return raw
         if getattr(entry.plugin, "is_config_literal", False):
             return raw
+        return self._meaning(fiber, raw)
+
+    def _meaning(self, fiber: Fiber, config: object) -> object:
+        """Return a config with the values of its expressions, as a row's plugin sees them."""
         from vendor_shims.expressions import interpolate
 
+        row = None if fiber.entry is None else cast("Entry", fiber.entry).path
         templates = _has_templates(fiber.ctx)
-        return interpolate(raw, self._names(fiber.ctx), row=entry.path, templates=templates)
+        return interpolate(config, self._names(fiber.ctx), row=row, templates=templates)
 
     def _config_taken(self, fiber: Fiber, save: bool) -> None:  # noqa: FBT001 - the event's form
         entry = fiber.entry
         if not save or not isinstance(entry, Entry) or entry.fiber is not fiber:
             return
-        entry.options = {**entry.options, "config": _simplified(fiber)}
+        config = saved_config(
+            fiber,
+            entry.options.get("config"),
+            lambda written: self._meaning(fiber, written),
+            templates=_has_templates(fiber.ctx),
+        )
+        entry.options = {**entry.options, "config": config}
         entry.tree.changed()
 
     def _fiber_moved(self, fiber: Fiber, _: object) -> None:
@@ -181,14 +193,3 @@ def _waits_for_rest(ctx: Context) -> bool:
         for layer in layers
         if isinstance(layer, Mapping)
     )
-
-
-def _simplified(fiber: Fiber) -> object:
-    """Return the raw config of a fiber without what equals the defaults."""
-    model = None if fiber.runtime is None else fiber.runtime.Config
-    if not isinstance(model, type) or not hasattr(model, "__attrs_attrs__"):
-        return fiber.raw_config
-    from vendor_shims.expressions import has_expressions
-    from vendor_shims.schema import simplify
-
-    return fiber.raw_config if has_expressions(fiber.raw_config) else simplify(model, fiber.config)

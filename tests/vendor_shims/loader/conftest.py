@@ -85,7 +85,9 @@ class World:
 @pytest.fixture
 async def w() -> AsyncIterator[World]:
     async with kernel() as k:
-        config = LoaderConfig(env={"PORT": "8080"}, home="/home/of/dsh", version="1.2")
+        config = LoaderConfig(
+            env={"PORT": "8080", "NAME": "it"}, home="/home/of/dsh", version="1.2"
+        )
         k.root.plugin(Loader, config)
         await k.settle()
         yield World(k, k.root[Loader])
