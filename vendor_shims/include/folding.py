@@ -86,17 +86,32 @@ def _fold_change(patches: list[Patch], change: RowChange) -> None:
             target[key] = value
     if change.config is None:
         return
-    before, after = change.config
-    merge = None if is_row or "config" in target else _merge(before, after)
-    combined = None if merge is None else _combined(target.get("merge", {}), merge)
-    if combined is not None:
-        target["merge"] = combined
-        return
+    merge = _merge(*change.config)
+    if merge is None:
+        _replace_config(target, change.config[1], is_row=is_row)
+    elif not _take_merge(target, merge, is_row=is_row):
+        patches.append({"id": change.id, "merge": merge})
+
+
+def _replace_config(target: Row, config: Value, *, is_row: bool) -> None:
     target.pop("merge", None)
-    if is_row and after is None:
+    if is_row and config is None:
         target.pop("config", None)
     else:
-        target["config"] = after
+        target["config"] = config
+
+
+def _take_merge(target: Row, merge: Mapping[str, Any], *, is_row: bool) -> bool:
+    """Change a row or patch by what came, not by what other layers say; False if that cannot be."""
+    if is_row or ("merge" not in target and isinstance(target.get("config"), Mapping)):
+        target["config"] = merged(target.get("config"), merge)
+        return True
+    if "merge" not in target and "config" in target:
+        return False
+    combined = _combined(target.get("merge", {}), merge)
+    if combined is not None:
+        target["merge"] = combined
+    return combined is not None
 
 
 def _target(patches: list[Patch], entry_id: str, name: str | None = None) -> Row | None:

@@ -114,20 +114,45 @@ SECOND = "- id: g\n  insert:\n    - {id: y, name: m}\n    - {id: v, name: m}\n"
             "- id: a\n  merge: {p: 1}\n",
             [row("a", config={"p": {"z": 1}})],
             [row("a", config={"p": {"q": 1}})],
-            "- id: a\n  config:\n    p:\n      q: 1\n",
-            id="a merge in which a mapping replaces a word becomes the whole config",
+            "- id: a\n  merge: {p: 1}\n- id: a\n  merge:\n    p:\n      q: 1\n",
+            id="a mapping that replaces a word of a merge is a merge of its own",
         ),
         pytest.param(
             "- {id: a, merge: 3}\n",
             [row("a", config={"p": 1})],
             [row("a", config={"p": 2})],
-            "- {id: a, config: {p: 2}}\n",
-            id="a merge that is none gives way",
+            "- {id: a, merge: 3}\n- id: a\n  merge:\n    p: 2\n",
+            id="a merge that is none is left alone",
         ),
     ],
 )
 def test_change_goes_where_the_file_speaks_of_the_row(patches, base, after, expected):
     assert folded(patches, base, after) == expected
+
+
+@pytest.mark.spec("01-J08")
+@pytest.mark.parametrize(
+    ("patches", "expected"),
+    [
+        ("[]\n", "- id: a\n  merge:\n    x: 2\n"),
+        ("- {id: a, merge: {y: 1}}\n", "- {id: a, merge: {y: 1, x: 2}}\n"),
+        ("- {id: a, config: {y: 1}}\n", "- {id: a, config: {y: 1, x: 2}}\n"),
+        (
+            "- {id: a, config: {x: 0}, merge: {y: 1}}\n",
+            "- {id: a, config: {x: 0}, merge: {y: 1, x: 2}}\n",
+        ),
+        ("- {id: a, config: null}\n", "- {id: a, config: null}\n- id: a\n  merge:\n    x: 2\n"),
+        ("- insert: [{id: a, name: m}]\n", "- insert: [{id: a, name: m, config: {x: 2}}]\n"),
+        (
+            "- insert: [{id: a, name: m, config: {x: 1}}]\n",
+            "- insert: [{id: a, name: m, config: {x: 2}}]\n",
+        ),
+    ],
+)
+def test_what_other_layers_say_of_a_config_is_not_written(patches, expected):
+    before = [row("a", config={"x": 1, "key": "of a flag"})]
+    after = [row("a", config={"x": 2, "key": "of a flag"})]
+    assert with_patches(patches, before, after, file="f.yml") == expected
 
 
 @pytest.mark.spec("01-J08")
