@@ -363,6 +363,85 @@ async def test_edit_of_a_patch_file_is_taken_while_a_run_goes_on(dsh, patch, ser
     assert marks.read_text() == "1 2 "
 
 
+@pytest.mark.spec("01-J08")
+async def test_what_a_plugin_changes_of_its_row_is_kept_in_the_users_layer(dsh, patch):
+    marks = dsh.home / "marks"
+    body = (
+        "async def apply(ctx, config):\n"
+        f"    open({str(marks)!r}, 'a').write(str(config) + '\\n')\n"
+        "    async def count(): await ctx.fiber.update({**config, 'n': config['n'] + 1})\n"
+        "    if config['n'] < config['until']: ctx.root.spawn(count)\n"
+    )
+    row = "- insert:\n    - id: mine # of the user\n      name: ./mine.py\n"
+    path = patch(f"# top\n{row}      config: {{n: 1, until: 0}}\n# end\n")
+    path.with_name("mine.py").write_text(body)
+    before = path.read_text()
+    done = await dsh("--set", "mine.until=2", *RUN)
+    assert done.code == 0, done.stderr
+    assert path.read_text() == before.replace("n: 1", "n: 2")
+    done = await dsh("--no-user-config", "--patch", str(path), "--set", "mine.until=3", *RUN)
+    assert done.code == 0, done.stderr
+    done = await dsh(*RUN)
+    assert marks.read_text().split("\n") == [
+        "{'n': 1, 'until': 2}",
+        "{'n': 2, 'until': 2}",
+        "{'n': 2, 'until': 3}",
+        "{'n': 3, 'until': 3}",
+        "{'n': 2, 'until': 0}",
+        "",
+    ]
+    assert not (dsh.home / "py" / "profiles" / "headless" / "cordis.patch.yml").exists()
+
+
+@pytest.mark.spec("01-J08", "09-C040")
+async def test_plugin_and_user_change_one_row_while_a_run_goes_on(dsh, patch, server: MockServer):
+    dsh.use(server)
+    wait = dumps_text({"command": "until [ -e go ]; do sleep 0.02; done"})
+    server.enqueue(tool_call_reply("bash", wait), text_reply("done"))
+    path = patch(
+        "- {id: hmr, disabled: false}\n- insert:\n"
+        "    - {id: mine, name: ./mine.py, config: {n: 1, until: 2}}\n"
+    )
+    marks = dsh.home / "marks"
+    path.with_name("mine.py").write_text(
+        "async def apply(ctx, config):\n"
+        f"    open({str(marks)!r}, 'a').write(f'{{config[\"n\"]}}/{{config[\"until\"]}} ')\n"
+        "    async def count(): await ctx.fiber.update({**config, 'n': config['n'] + 1})\n"
+        "    if config['n'] < config['until']: ctx.root.spawn(count)\n"
+    )
+
+    async def holds(file: Path, text: str) -> None:
+        while not (file.exists() and text in file.read_text()):
+            await anyio.sleep(0.02)
+
+    async with dsh.start("run", "hello") as running:
+        await holds(path, "{n: 2, until: 2}")
+        path.write_text(path.read_text().replace("until: 2", "until: 4"))
+        await holds(path, "{n: 4, until: 4}")
+        await holds(marks, "4/4")
+        (dsh.cwd / "go").touch()
+        done = await running.end()
+    assert done.code == 0, done.stderr
+    assert marks.read_text() == "1/2 2/2 2/4 3/4 4/4 "
+    assert "was not taken" not in done.stderr
+
+
+@pytest.mark.spec("01-J08", "01-I04")
+async def test_plugin_that_ends_itself_is_off_from_then_on(dsh, patch, tmp_path):
+    plugin = tmp_path / "once.py"
+    plugin.write_text(
+        f"def apply(ctx):\n    open({str(tmp_path / 'marks')!r}, 'a').write('ran ')\n"
+        "    ctx.root.spawn(ctx.fiber.dispose)\n"
+    )
+    rows = f"- insert: [{{id: once, name: {plugin}}}]  # once\n"
+    path = patch(rows, where="profiles/headless")
+    for _ in range(2):
+        done = await dsh(*RUN)
+        assert done.code == 0, done.stderr
+    assert (tmp_path / "marks").read_text() == "ran "
+    assert path.read_text() == rows.replace("}]", ", disabled: true}]")
+
+
 @pytest.mark.spec("09-C004")
 async def test_launcher_options_may_stand_anywhere(dsh, tmp_path):
     extra = tmp_path / "extra.yml"

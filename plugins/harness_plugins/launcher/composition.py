@@ -31,6 +31,8 @@ class Composition:
         composed: the rows with their layers.
         again: reads and composes the layers anew.
         env: what expressions in them read.
+        write_to: the patch file that keeps what code changes in the rows; `None` when nothing is
+            to be kept.
         notes: patches of the user that fit nothing.
     """
 
@@ -38,6 +40,7 @@ class Composition:
     composed: Composed
     again: Callable[[], Composed] = attrs.field(repr=False)
     env: Mapping[str, str] = attrs.field(repr=False)
+    write_to: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -87,7 +90,16 @@ def composition(
     env = {**environment.user, **environment.project, **environment.process}
     if launch.is_offline:
         env["DSH_OFFLINE"] = "1"
-    return Composition(profile=profile, composed=composed, again=read, env=env, notes=notes)
+    write_to = _last_word(profile, composed) if saves and not launch.no_user_config else None
+    return Composition(
+        profile=profile, composed=composed, again=read, env=env, write_to=write_to, notes=notes
+    )
+
+
+def _last_word(profile: Profile, composed: Composed) -> str:
+    """Return the user's file above which there are only options of the command line."""
+    files = [layer.file for layer in composed.layers if layer.kind in ("profile", "home")]
+    return next((file for file in reversed(files) if file), str(profile.patch_file))
 
 
 def layer_options(launch: LaunchOptions) -> LayerOptions:

@@ -80,6 +80,7 @@ class Run:
                 plan.home,
                 composition.composed,
                 env=composition.env,
+                write_to=composition.write_to,
                 is_strict=self._is_strict,
             )
             if plan.options.resume is None:
