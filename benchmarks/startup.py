@@ -45,12 +45,13 @@ from harness.launch import capture_environment, resolve_home
 from harness_plugins.launcher.boot import boot
 from harness_plugins.launcher.composition import composition, run_patches
 from harness_plugins.launcher.launch_options import LaunchOptions
+from harness_plugins.launcher.target import Target
 from vendor_shims.cordis import Context
 
 async def booted(root, route):
     home = resolve_home(sys.argv[1], {})
     environment = capture_environment({}, project_dir=Path(sys.argv[1]), home_dir=home.root)
-    patches = tuple(run_patches(route=route))
+    patches = tuple(run_patches(Target(route=route)))
     rows = composition(LaunchOptions(), home, environment, patches=patches)
     await boot(root, home, rows.composed, env=rows.env)
 """

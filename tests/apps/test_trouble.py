@@ -81,7 +81,6 @@ async def test_a_name_that_does_not_resolve_is_reported(dsh, guarded):
     [
         (("--offline", "--base-url", "http://x"), "contradict"),
         (("--offline", "--provider", "deepseek"), "contradict"),
-        (("--provider", "ollama"), "needs --base-url"),
         (("--max-steps", "0"), "--max-steps expects a whole number above 0, found '0'"),
         (("--timeout", "soon"), "--timeout expects a number of seconds above 0"),
         (("--model", ""), "--model expects a text"),

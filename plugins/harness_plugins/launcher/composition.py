@@ -17,6 +17,7 @@ from harness.profiles import (
 )
 from harness_plugins.launcher.launch_options import LaunchOptions
 from harness_plugins.launcher.route import Route
+from harness_plugins.launcher.target import Target
 from vendor_shims.include import Composed, Layer, Patch, compose
 
 HEADLESS = "headless"
@@ -109,8 +110,8 @@ def layer_options(launch: LaunchOptions) -> LayerOptions:
 
 
 def run_patches(
+    target: Target,
     *,
-    route: Route | None,
     max_steps: int | None = None,
     chunk_delay_ms: float = 0.0,
     checks_invariants: bool = False,
@@ -118,7 +119,7 @@ def run_patches(
     """Return what the options of a run change in the rows.
 
     Args:
-        route: the endpoint besides the guide, which is always there.
+        target: who answers besides the guide, which is always there.
         max_steps: bounds a turn.
         chunk_delay_ms: between the guide's words.
         checks_invariants: whether the development guard watches the log.
@@ -129,12 +130,11 @@ def run_patches(
         yield {"id": "llm-offline", "merge": {"chunkDelayMs": chunk_delay_ms}}
     if checks_invariants:
         yield {"id": "invariants", "disabled": False}
-    if route is None:
+    yield {"id": "http", "disabled": not target.has_network}
+    if target.route is None:
         yield {"id": "llm-deepseek", "disabled": True}
-        yield {"id": "http", "disabled": True}
     else:
-        yield {"id": "http", "disabled": False}
-        yield {"id": "llm-deepseek", "disabled": False, "merge": _endpoint(route)}
+        yield {"id": "llm-deepseek", "disabled": False, "merge": _endpoint(target.route)}
 
 
 def _endpoint(route: Route) -> Mapping[str, Any]:

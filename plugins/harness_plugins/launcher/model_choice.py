@@ -5,7 +5,7 @@ from anyio import move_on_after
 from harness.agent import REQUEST, RequestDraft, RequestPending
 from harness.llm import LlmCallConfig, LlmError, LlmService
 from harness_plugins.launcher.complaint import Complaint
-from harness_plugins.launcher.errors import CommandError
+from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.target import Choice
 from vendor_shims.cordis import Context, Next
 
@@ -53,7 +53,7 @@ async def check_choice(
     """Refuse what the model cannot do, before there is a session.
 
     Raises:
-        CommandError: with the provider's code and exit code 2.
+        CommandError: with the provider's code and exit code 2; `USAGE` when nobody serves it.
     """
     config = LlmCallConfig(
         choice.provider, choice.model or "", reasoning_effort=effort, max_tokens=max_tokens
@@ -61,7 +61,18 @@ async def check_choice(
     try:
         await llm.resolve_call_config(config)
     except LlmError as error:
+        if error.code == "NO_ADAPTER":
+            raise unknown_provider(error) from error
         raise CommandError(Complaint(error.code, str(error), status=2)) from error
+
+
+def unknown_provider(error: LlmError) -> UsageError:
+    """Return the error of a provider that no plugin serves."""
+    return UsageError(
+        str(error),
+        "a server needs its address besides the name: --base-url URL",
+        "a plugin that serves it needs a row: dsh plugin add, or a patch file",
+    )
 
 
 def keep_choice(root: Context, choice: Choice, *, effort: str | None) -> None:

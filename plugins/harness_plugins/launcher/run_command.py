@@ -119,7 +119,7 @@ def _leave_early(cause: Cause, options: Options) -> NoReturn:
 
 def _composition(plan: RunPlan, launch: LaunchOptions, *, with_details: bool) -> Composition:
     patches = run_patches(
-        route=plan.target.route,
+        plan.target,
         max_steps=plan.options.max_steps,
         chunk_delay_ms=_WATCHED_DELAY_MS if plan.has_audience else 0.0,
         checks_invariants=with_details,

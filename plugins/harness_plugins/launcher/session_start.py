@@ -66,7 +66,9 @@ async def resume_session(root: Context, plan: RunPlan, wanted: str) -> Started:
         ResumeAgentOptions(resume_session_id=header.id, agent_options=options)
     )
     agent = handle.agent
-    choice = plan.target.for_session(_last_choice(agent.session), plan.options.model)
+    served = {provider.id for provider in root[LlmService].list_providers()}
+    last = _last_choice(agent.session)
+    choice = plan.target.for_session(last, plan.options.model, served=served)
     choice = await _settle(root, plan, choice)
     keep_choice(root, choice, effort=plan.effort)
     return _started(agent, plan, choice, is_resumed=True)

@@ -1,5 +1,6 @@
 """Decide who answers: from the command line, then the environment, then what is there."""
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 import attrs
@@ -36,9 +37,10 @@ class Choice(NamedTuple):
 class Target:
     """Say who answers a new session, and what may answer a resumed one.
 
-    `choice` is None when there is nobody for a new session. `is_explicit` says that the command
-    line chose the provider, so that a resumed session changes to it. `is_fallback` says that the
-    guide stands in for a model that is not configured.
+    `route` is None when the guide answers, or a plugin of the profile whose address is its own
+    matter. `choice` is None when there is nobody for a new session. `is_explicit` says that the
+    command line chose the provider, so that a resumed session changes to it. `is_fallback` says
+    that the guide stands in for a model that is not configured.
     """
 
     route: Route | None = None
@@ -46,12 +48,22 @@ class Target:
     is_explicit: bool = False
     is_fallback: bool = False
 
-    def for_session(self, stored: Choice | None, model: str | None) -> Choice:
+    @property
+    def has_network(self) -> bool:
+        """Return whether somebody else than the guide may answer."""
+        return self.route is not None or (
+            self.choice is not None and self.choice.provider != OFFLINE
+        )
+
+    def for_session(
+        self, stored: Choice | None, model: str | None, *, served: Collection[str]
+    ) -> Choice:
         """Return who answers a resumed session that `stored` answered last.
 
         Args:
             stored: the last choice in the log, None when no request was made.
             model: what the command line says.
+            served: the providers that the plugins of this run serve.
 
         Raises:
             CommandError: nobody in this run serves the session.
@@ -62,14 +74,13 @@ class Target:
             is_same = stored is not None and stored.provider == self.choice.provider
             kept = stored.model if stored is not None and is_same else self.choice.model
             return Choice(self.choice.provider, model or kept)
-        served = OFFLINE if self.route is None else self.route.provider
-        if stored.provider in (OFFLINE, served):
+        if stored.provider in served:
             return Choice(stored.provider, model or stored.model)
         if stored.provider == OFFICIAL:
             raise CommandError(missing_key())
         raise UsageError(
-            f"the session was answered by {stored.provider!r}, whose address is not known here",
-            "say where it is: --base-url URL",
+            f"the session was answered by {stored.provider!r}, which nothing serves here",
+            f"say that it is served: --provider {stored.provider}, or where it is: --base-url URL",
             f"or go on with another one: --provider {OFFICIAL}, or --offline",
         )
 
@@ -82,9 +93,11 @@ def choose_target(options: Options, keys: Keys, *, has_audience: bool) -> Target
         keys: environment, stored secrets and `.env` files of this run.
         has_audience: whether a person watches, who can be told that the guide is no model.
 
+    A provider that is not known here is left to the plugins of the profile.
+
     Raises:
-        UsageError: the options contradict each other, or name an unknown provider or model.
-        CommandError: `MISSING_CREDENTIAL`, or a `.env` that would redirect a key.
+        UsageError: the options contradict each other.
+        CommandError: `MISSING_CREDENTIAL`, `UNKNOWN_MODEL`, or a `.env` that would redirect a key.
         CredentialsError, OSError: a stored key is needed and cannot be read.
     """
     is_offline = options.offline or keys.setting("DSH_OFFLINE") in ("1", "true", "yes")
@@ -97,10 +110,8 @@ def choose_target(options: Options, keys: Keys, *, has_audience: bool) -> Target
         return _custom(checked_url(options.base_url, name="--base-url"), provider, model,
                        keys)  # fmt: skip
     if provider not in (None, OFFICIAL):
-        raise UsageError(
-            f"--provider {provider} needs --base-url, the address of that server",
-            f"without an address there are: {OFFICIAL}, {OFFLINE}",
-        )
+        is_explicit = options.provider is not None
+        return Target(choice=Choice(provider, model), is_explicit=is_explicit)
     return _official(options, keys, model, has_audience=has_audience)
 
 

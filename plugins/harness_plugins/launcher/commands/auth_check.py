@@ -24,7 +24,7 @@ from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.route import OFFICIAL, Route
-from harness_plugins.launcher.target import choose_target
+from harness_plugins.launcher.target import OFFLINE, choose_target
 from vendor_shims.cordis import Context
 
 _LIMITS = HttpTimeouts(connect_s=10.0, first_byte_s=30.0, idle_s=30.0)
@@ -45,7 +45,10 @@ def check(provider: str | None, base_url: str | None, surroundings: Surroundings
     options = Options(provider=provider, base_url=base_url)
     target = choose_target(options, keys, has_audience=False)
     if target.route is None:
-        raise UsageError(f"provider {provider!r} needs no key, so there is nothing to check")
+        if provider == OFFLINE:
+            raise UsageError(f"provider {provider!r} needs no key, so there is nothing to check")
+        hint = "the key of a server is checked with its address: --base-url URL"
+        raise UsageError(f"no key of provider {provider!r} is known here", hint)
     key = keys.find(target.route.key_name)
     return asyncio.run(_check(target.route, key, surroundings))
 

@@ -52,25 +52,29 @@ async def _models(
     surroundings: Surroundings, provider: str | None, base_url: str | None
 ) -> list["LlmModelInfo"]:
     from harness.llm import LlmError, LlmService
+    from harness_plugins.launcher.commands.auth_keys import launch_keys
     from harness_plugins.launcher.commands.mounted import mounted_harness
     from harness_plugins.launcher.complaint import Complaint
     from harness_plugins.launcher.errors import CommandError
+    from harness_plugins.launcher.model_choice import unknown_provider
     from harness_plugins.launcher.options import Options
+    from harness_plugins.launcher.target import choose_target
 
-    options = None
-    if provider is not None or base_url is not None:
-        options = Options(
-            offline=surroundings.options.is_offline, provider=provider, base_url=base_url
-        )
-    async with mounted_harness(surroundings, options) as root:
+    options = Options(offline=surroundings.options.is_offline, provider=provider, base_url=base_url)
+    lists_all = provider is None and base_url is None
+    target = choose_target(options, launch_keys(surroundings), has_audience=lists_all)
+    async with mounted_harness(surroundings, target) as root:
         llm = root[LlmService]
+        wanted = [info.id for info in llm.list_providers()]
+        if target.choice is not None and not lists_all:
+            wanted = [target.choice.provider]
         found: list[LlmModelInfo] = []
-        for info in llm.list_providers():
-            if options is not None and info.id == "offline" and provider != "offline":
-                continue
+        for one in wanted:
             try:
-                found += await llm.list_models(info.id)
+                found += await llm.list_models(one)
             except LlmError as error:
-                sentence = f"{info.id} does not list its models: {error}"
+                if error.code == "NO_ADAPTER":
+                    raise unknown_provider(error) from error
+                sentence = f"{one} does not list its models: {error}"
                 raise CommandError(Complaint(error.code, sentence)) from error
         return found

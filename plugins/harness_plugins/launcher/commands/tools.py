@@ -50,9 +50,9 @@ def run(arguments: Namespace, surroundings: Surroundings) -> int:
 async def _schemas(surroundings: Surroundings) -> Sequence["ToolSchema"]:
     from harness.tools import ToolRegistry
     from harness_plugins.launcher.commands.mounted import mounted_harness
-    from harness_plugins.launcher.options import Options
+    from harness_plugins.launcher.target import Target
 
-    async with mounted_harness(surroundings, Options(offline=True)) as root:
+    async with mounted_harness(surroundings, Target()) as root:
         return root[ToolRegistry].schemas()
 
 
