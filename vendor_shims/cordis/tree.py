@@ -26,6 +26,7 @@ from .registry import Registry
 from .stack import STACK, TARGET, Frame
 
 if TYPE_CHECKING:
+    from .accessors import Forward
     from .context import Context
     from .fiber import Fiber
 
@@ -35,6 +36,7 @@ class Accessor(NamedTuple):
 
     get: Callable[[Any], Any]
     set: Callable[[Any, Any], None] | None
+    forward: Forward | None = None
 
 
 class Tree:

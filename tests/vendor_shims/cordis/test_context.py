@@ -533,6 +533,29 @@ async def test_mixin_is_one_effect_with_a_child_per_name(k: Kernel) -> None:
     assert "y" not in k.root
 
 
+async def test_mixin_of_the_same_member_is_shared_until_the_last_goes(k: Kernel) -> None:
+    inner = k.root.isolate("counter")
+    first, second = k.root.mixin("counter", ["v"]), inner.mixin("counter", ["v"])
+    outer = await k.root.plugin(Counter)
+    other = await inner.plugin(Counter)
+    other.ctx.v = 5
+    assert (outer.ctx.v, other.ctx.v) == (1, 5)
+    first()
+    first()
+    assert (outer.ctx.v, other.ctx.v) == (1, 5)
+    second()
+    assert "v" not in k.root
+    k.root.mixin("counter", {"v": "v", "who": "w"})
+    for names in ({"who": "v"}, {"v": "w"}):
+        with pytest.raises(CordisError, match="already declared as accessor"):
+            k.root.mixin("counter", names)
+    with pytest.raises(CordisError, match="already declared as accessor"):
+        k.root.mixin("other", ["v"])
+    with pytest.raises(CordisError, match="already declared as accessor"):
+        k.root.accessor("v", lambda ctx: 0)
+    assert outer.ctx.v == 1
+
+
 async def test_mixin_of_an_object_and_its_clash(k: Kernel) -> None:
     class Thing:
         a = 1

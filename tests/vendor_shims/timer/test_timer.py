@@ -512,3 +512,25 @@ async def test_a_clock_of_its_own(bench: Bench) -> None:
         other.timeout(1, lambda: bench.note("own"))
         await own.advance(1)
     assert bench.log == [(0, "own")]
+
+
+async def test_second_service_in_a_realm_of_its_own_has_its_own_clock(bench: Bench) -> None:
+    root, clock = bench.root, VirtualClock()
+    inner = root.isolate("timer")
+
+    def provide(ctx: Context) -> None:
+        TimerService(ctx, clock=clock)
+
+    second = await inner.plugin(provide)
+
+    def within(ctx: Context) -> None:
+        ctx.timeout(1, lambda: bench.note("inner"))
+
+    await inner.inject(["timer"], within).active()
+    bench.ctx.timeout(2, lambda: bench.note("outer"))
+    await bench.clock.advance(5)
+    assert bench.log == [(2, "outer")]
+    await clock.advance(5)
+    assert bench.log == [(2, "outer"), (5, "inner")]
+    await second.dispose()
+    assert "timeout" in root
