@@ -207,6 +207,19 @@ async def test_check_lists_every_problem_with_its_place(dsh):
     assert str(home) not in clean.out
 
 
+async def test_flag_that_sets_a_wrong_value_is_named_instead_of_a_file_below_it(dsh):
+    put(dsh, "py/cordis.patch.yml", "- id: agent-loop\n  merge: {maxParallelToolCalls: 2}\n")
+    flag = ("--set", "agent-loop.maxStepsPerTurn=many")
+    done = await dsh("config", "check", *flag)
+    [line] = done.out.splitlines()
+    assert line.startswith("CONFIG_INVALID: --set: row 'agent-loop': ")
+    assert "maxStepsPerTurn" in line
+    done = await dsh("run", "--offline", *flag, "hello")
+    assert (done.code, done.code_line) == (3, "BOOT")
+    assert "maxStepsPerTurn" in done.stderr
+    assert "(--set)" in done.stderr
+
+
 async def test_check_of_files_that_cannot_be_read(dsh):
     (dsh.home / "settings.yaml").mkdir(parents=True)
     (dsh.home / ".credentials.yaml").mkdir()

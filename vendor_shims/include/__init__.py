@@ -4,7 +4,7 @@ document = parse_rows(text, file="rows.yml")
 rows = apply_entry_patches(document.rows, [{"id": "web", "merge": {"port": 8080}}], print)
 """
 
-from .composed import Composed, Skipped, compose
+from .composed import Composed, Skipped, Supplier, compose
 from .document import Document, Format, Row, parse_rows, read_rows
 from .dump import dump
 from .errors import ConfigFileError
@@ -29,6 +29,7 @@ __all__ = [
     "PatchFile",
     "Row",
     "Skipped",
+    "Supplier",
     "apply_entry_patches",
     "boot",
     "compose",

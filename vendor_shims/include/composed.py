@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vendor_shims.expressions import Place
 
 from .document import Row
 from .layers import Layer, LayerKind
 from .patching import Patch, Patcher, Problem, Source
+from .values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,16 @@ class Skipped:
         return f"[{self.layer}] {self.message}"
 
 
+class Supplier(NamedTuple):
+    """The layer that a value comes from, and where it stands if that layer is a file."""
+
+    layer: str
+    place: Place | None
+
+    def __str__(self) -> str:
+        return self.layer if self.place is None else str(self.place)
+
+
 @dataclass(frozen=True, slots=True)
 class Composed:
     """The rows that layers make.
@@ -60,9 +72,14 @@ class Composed:
         return tuple(dict.fromkeys(self.layers[source.origin].name for source in sources))
 
     def place(self, entry_id: str, *keys: str | int) -> Place | None:
-        """Return where the layer that supplied a value has it: `place("web", "config", "port")`.
+        """Return where a row or a value in it stands; None when no file supplied it."""
+        supplier = self.supplier(entry_id, *keys)
+        return None if supplier is None else supplier.place
 
-        Of a value that no file has, the place of what is around it; None when that is nowhere.
+    def supplier(self, entry_id: str, *keys: str | int) -> Supplier | None:
+        """Return who supplied a value: `supplier("web", "config", "port")`.
+
+        Of a value that nobody gave, who gave what is around it; None when there is no such row.
         """
         sources = self.sources.get(entry_id, ())
         for length in range(len(keys), -1, -1):
@@ -70,14 +87,28 @@ class Composed:
             for source in reversed(sources):
                 if wanted[: len(source.keys)] != source.keys:
                     continue
-                document = self.layers[source.origin].document
-                inner = wanted[len(source.keys) :]
-                place = document and document.place(*source.path, *inner)
+                layer = self.layers[source.origin]
+                path = (*source.path, *wanted[len(source.keys) :])
+                place = layer.document and layer.document.place(*path)
                 if place is not None:
-                    return place
+                    return Supplier(layer.name, place)
+                # What merges some keys into a config has not supplied the config.
+                is_around = not source.is_whole and wanted == source.keys
+                if layer.document is None and not is_around and _holds(layer.patches, path):
+                    return Supplier(layer.name, None)
                 if source.is_whole:
                     break
         return None
+
+
+def _holds(value: Value, path: tuple[str | int, ...]) -> bool:
+    """Return whether there is something at a path of keys and indexes."""
+    for step in path:
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return False
+    return True
 
 
 def compose(layers: Sequence[Layer]) -> Composed:

@@ -5,7 +5,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.launch import Home
 from harness.session import SessionStore
@@ -14,7 +14,7 @@ from harness_plugins.launcher.errors import CommandError
 from harness_plugins.launcher.version import VERSION
 from harness_plugins.session_persistence_jsonl import JsonlPersistence
 from vendor_shims.cordis import Context, ValidationError
-from vendor_shims.include import Composed
+from vendor_shims.include import Composed, Supplier
 from vendor_shims.loader import (
     DuplicateEntry,
     Loader,
@@ -25,9 +25,6 @@ from vendor_shims.loader import (
     required,
     unknown,
 )
-
-if TYPE_CHECKING:
-    from vendor_shims.expressions import Place
 
 SURFACE_ROW = "surface"
 """The id of the row that names what the surface of a profile needs."""
@@ -105,8 +102,8 @@ async def boot_storage(root: Context, home: Home) -> None:
 
 def _invalid(error: BaseException, composed: Composed, home: Home) -> Complaint:
     """Return the complaint about rows of which none could be mounted."""
-    place = composed.place(error.entry_id) if isinstance(error, DuplicateEntry) else None
-    return Complaint("CONFIG_INVALID", _located(str(error), place, home))
+    supplier = composed.supplier(error.entry_id) if isinstance(error, DuplicateEntry) else None
+    return Complaint("CONFIG_INVALID", _located(str(error), supplier, home))
 
 
 def _first_error(broken: Sequence[RowReport]) -> BaseException | None:
@@ -136,24 +133,26 @@ def _complaint(
 
 
 def _reason(report: RowReport, composed: Composed, home: Home) -> str:
-    """Return what failed and, for a config, the file and line that say so."""
+    """Return what failed and, for a config, the file and line or the option that say so."""
     error, entry_id = report.error, report.entry.id
-    place: Place | None
     if not isinstance(error, ValidationError):
-        place = composed.place(entry_id, "name") if isinstance(error, PluginNotFound) else None
-        return _located(str(error).partition("\n")[0], place, home)
+        is_name = isinstance(error, PluginNotFound)
+        supplier = composed.supplier(entry_id, "name") if is_name else None
+        return _located(str(error).partition("\n")[0], supplier, home)
     issue = error.issues[0]
     path = ".".join(map(str, ("config", *issue.path)))
-    place = composed.place(entry_id, "config", *issue.path) or composed.place(entry_id)
+    supplier = composed.supplier(entry_id, "config", *issue.path)
     more = f" and {len(error.issues) - 1} more" if len(error.issues) > 1 else ""
-    return _located(f"{path}: {issue.message}{more}", place, home)
+    return _located(f"{path}: {issue.message}{more}", supplier, home)
 
 
-def _located(text: str, place: "Place | None", home: Home) -> str:
-    if place is None:
+def _located(text: str, supplier: Supplier | None, home: Home) -> str:
+    if supplier is None:
         return text
-    file = None if place.file is None else home.display(Path(place.file))
-    return f"{text}   ({file}:{place.line})"
+    place = supplier.place
+    if place is None or place.file is None:
+        return f"{text}   ({supplier.layer})"
+    return f"{text}   ({home.display(Path(place.file))}:{place.line})"
 
 
 def _write_report(failed: Sequence[RowReport], table: Sequence[str], home: Home) -> str | None:

@@ -196,17 +196,24 @@ def test_place_of_a_value_is_that_of_the_layer_that_supplied_it(tmp_path):
         assert found is not None
         return found
 
-    def place(*keys: str, among: list[Layer]) -> str:
-        found = compose(among).place("a", *keys)
+    def supplier(*keys: str, among: list[Layer]) -> str:
+        composed = compose(among)
+        found = composed.supplier("a", *keys)
+        assert (found and found.place) == composed.place("a", *keys)
         return "" if found is None else str(found).rpartition("/")[2]
 
     base = layer("base.yml", "- insert:\n    - id: a\n      name: m\n      config:\n        x: 1\n")
     user = layer("user.yml", "- id: a\n  merge:\n    y: 2\n")
     flag = Layer("flag", "flag", [{"id": "a", "merge": {"z": 3}}])
     whole = Layer("whole", "flag", [{"id": "a", "config": {"x": 5}}])
-    assert place("config", "x", among=[base, user, flag]) == "base.yml:5:12"
-    assert place("config", "y", among=[base, user, flag]) == "user.yml:3:8"
-    assert place("name", among=[base, user, flag]) == "base.yml:3:13"
-    assert place("config", "x", among=[base, user, whole]) == "base.yml:2:7"
-    assert place("disabled", among=[base, user, whole]) == "base.yml:2:7"
-    assert place("config", among=[whole]) == ""
+    assert supplier("config", "x", among=[base, user, flag]) == "base.yml:5:12"
+    assert supplier("config", "y", among=[base, user, flag]) == "user.yml:3:8"
+    assert supplier("config", "z", among=[base, user, flag]) == "flag"
+    assert supplier("config", "z", "deep", among=[base, user, flag]) == "flag"
+    assert supplier("config", "w", among=[base, user, flag]) == "user.yml:3:5"
+    assert supplier("config", "w", among=[base, flag]) == "base.yml:5:9"
+    assert supplier("name", among=[base, user, flag]) == "base.yml:3:13"
+    assert supplier("config", "x", among=[base, user, whole]) == "whole"
+    assert supplier("config", "w", among=[base, user, whole]) == "whole"
+    assert supplier("disabled", among=[base, user, whole]) == "base.yml:2:7"
+    assert supplier("config", among=[whole]) == ""

@@ -203,8 +203,8 @@ def _config(
         adapt(model).validate(config)
     except ValidationError as error:
         for issue in error.issues:
-            place = composed.place(row["id"], "config", *issue.path)
-            where = "" if place is None else f"{place}: "
+            supplier = composed.supplier(row["id"], "config", *issue.path)
+            where = "" if supplier is None else f"{supplier}: "
             yield Problem("CONFIG_INVALID", f"{where}row {row['id']!r}: {issue.render()}")
     except (SchemaError, TypeError, ValueError) as error:
         yield Problem("CONFIG_INVALID", f"row {row['id']!r}: {error_chain(error)}")
