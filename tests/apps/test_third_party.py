@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from harness.testing import MockServer, text_reply, tool_call_reply
-from harness.wire import loads
+from harness.wire import dumps_text, loads
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -187,6 +187,7 @@ async def test_code_edited_on_disk_is_used_by_the_process_that_runs(dsh, tmp_pat
     project = copy_project(tmp_path / "glossary")
     added = await dsh("plugin", "add", "-e", str(project))
     assert added.code == 0, added.stderr
+    assert f"""dsh --enable hmr --set 'hmr.root=[".","{project}"]' run""" in added.stderr
     tools = project / "src" / "dsh_glossary" / "tools.py"
     old, new = "the glossary has no", "nobody ever wrote down"
     replies: Iterator[str] = iter(("ask", "edit"))
@@ -201,12 +202,11 @@ async def test_code_edited_on_disk_is_used_by_the_process_that_runs(dsh, tmp_pat
         asked = tool_call_reply("look_up_term", {"term": "wafer"})
         return attrs.evolve(asked, delay_s=0.05)
 
-    patch = profile_of(dsh) / "cordis.patch.yml"
-    options = f"root: [., {project / 'src'}], polling: {polling}"
-    patch.write_text(f"- id: hmr\n  merge: {{{options}}}\n")
+    root = dumps_text([".", str(project)])
+    flags = ("--enable", "hmr", "--set", f"hmr.root={root}", "--set", f"hmr.polling={polling}")
     async with MockServer(respond=answer) as server:
         dsh.use(server)
-        done = await dsh("run", "--json", "--enable", "hmr", "what is a wafer?")
+        done = await dsh("run", "--json", *flags, "what is a wafer?")
     assert done.code == 0, done.stderr
     results = [line["result"] for line in done.lines if line["type"] == "tool_result"]
     assert old in results[0]

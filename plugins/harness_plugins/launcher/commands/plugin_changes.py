@@ -1,6 +1,7 @@
 """Install into a profile and remove from it, whole or not at all."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from harness.durable_files import read_owner, try_file_lock
 from harness.launch import Home
 from harness.profiles import Profile, change_profile
+from harness.wire import dumps_text
 from harness_plugins.launcher.commands.answer import answer
 from harness_plugins.launcher.commands.command import Surroundings
 from harness_plugins.launcher.commands.installer import Installer, Wanted
@@ -74,6 +76,9 @@ def add_plugins(
         "bundlesRemoved": change.removed,
     }
     text = "".join(f"added {each.name} {each.version}: {_offer(each)}\n" for each in added)
+    if not surroundings.is_json:
+        follow = (_follow(each.requirement[3:]) for each in asked if each.is_editable)
+        complain_on_stderr("".join(follow))
     return answer(surroundings, document, text + _restart(change))
 
 
@@ -209,6 +214,12 @@ def _offer(each: Installed) -> str:
     parts = [f"layer {name}" for name in each.bundles]
     parts += [f"plugin {name}" for name in each.plugins]
     return ", ".join(parts) if each.bundles else ", ".join(["library, no layer", *parts])
+
+
+def _follow(folder: str) -> str:
+    """Return how the edits of a project are taken while a run goes on."""
+    option = shlex.quote(f"hmr.root={dumps_text(['.', folder])}")
+    return f"to take its edits while a run goes on: dsh --enable hmr --set {option} run …\n"
 
 
 def _restart(change: _Change) -> str:
