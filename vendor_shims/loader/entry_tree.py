@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-import anyio
-
-from vendor_shims.cordis import Context, ReentrantAwait, running_frames
+from vendor_shims.cordis import Context
 from vendor_shims.loader.change import change_or_restore
 from vendor_shims.loader.entry import Entry
 from vendor_shims.loader.entry_group import EntryGroup
 from vendor_shims.loader.errors import CyclicGroup, EntryError, LoaderError, UnknownEntry
 from vendor_shims.loader.events import CONFIG_UPDATE
 from vendor_shims.loader.options import Options, checked, require_distinct
+from vendor_shims.loader.turns import Turns
 
 if TYPE_CHECKING:
     from vendor_shims.loader.loader import Loader
@@ -41,7 +40,7 @@ class EntryTree:
         self.entry = entry
         self.store: dict[str, Entry] = {}
         self.root = EntryGroup(ctx, self)
-        self._turn = anyio.Lock()
+        self._turns = Turns(self, self._keep)
         if entry is not None:
             entry.subtree = self
         ctx.effect(lambda: self._forget, "rows")  # undone last: after the fibers of all rows
@@ -208,10 +207,8 @@ class EntryTree:
         """Keep the rows; the tree in memory has nowhere to."""
 
     def changed(self) -> None:
-        """Announce that rows changed and have them written, unless the tree is ending."""
-        if self.is_alive:
-            self.loader.ctx.emit(CONFIG_UPDATE)
-            self.write()
+        """Have the rows written when no operation runs, unless the tree is ending."""
+        self._turns.changed()
 
     def say(self, what: str, entry: Entry) -> None:
         """Log what happens to a row, if the tree logs and the row is no group."""
@@ -240,37 +237,19 @@ class EntryTree:
         require_distinct(ids)
         return wanted
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None]:
+    def turn(self) -> AbstractAsyncContextManager[None]:
         """Wait for the operations that came before; raise instead of waiting for oneself."""
-        if self._turn.locked():
-            for frame in running_frames():
-                entry = frame.fiber.entry
-                if frame.is_waited_for and isinstance(entry, Entry) and self._holds(entry):
-                    raise ReentrantAwait(
-                        f"{frame.phase} of row {entry.path} awaits an operation on its tree, which"
-                        " may be waiting for it; request it from a task"
-                    )
-        self.loader.operations += 1
-        try:
-            async with self._turn:
-                yield
-        finally:
-            self.loader.operations -= 1
-            self.loader.look_again()
+        return self._turns.take()
+
+    def _keep(self) -> None:
+        if self.is_alive:
+            self.loader.ctx.emit(CONFIG_UPDATE)
+            self.write()
 
     def _forget(self) -> None:
         self.root.clear()
         if self.entry is not None:
             self.entry.subtree = None
-
-    def _holds(self, entry: Entry) -> bool:
-        row: Entry | None = entry
-        while row is not None:
-            if row.tree is self.root.tree:
-                return True
-            row = row.parent
-        return False
 
     def _tree_of(self, entry_id: str) -> tuple[EntryTree, str]:
         """Return the tree that an id leads into, and the id of the row there."""

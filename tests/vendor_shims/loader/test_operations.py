@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -510,3 +510,52 @@ async def test_option_without_meaning_is_kept_and_told_once(w):
     warnings = [line for line in w.k.logged("warn") if "colour" in line]
     assert len(warnings) == 1
     assert f"row {entry_id}: the option colour means nothing" in warnings[0]
+
+
+@pytest.mark.spec("01-I04")
+async def test_plugin_that_ends_itself_beside_an_operation_is_written_when_that_is_over(w):
+    written: list[list[dict[str, Any]]] = []
+    cast("Any", w.loader).write = lambda: written.append(w.loader.root.rows)
+    gate = anyio.Event()
+    w.plugin("slow", before=gate.wait, fails=lambda config: config == "no")
+    await w.create("foo")
+    written.clear()
+    async with anyio.create_task_group() as tasks:
+
+        async def create() -> None:
+            with pytest.raises(EntryError):
+                await w.create("slow", config="no")
+
+        tasks.start_soon(create)
+        await w.k.advance(1)
+        await w.fiber("foo").dispose()
+        assert written == []
+        gate.set()
+    assert written == [[{"id": "foo", "name": "foo", "disabled": True}]]
+
+
+@pytest.mark.spec("01-I04")
+async def test_config_by_code_beside_an_operation_is_written_without_what_is_undone(w):
+    written: list[list[dict[str, Any]]] = []
+    cast("Any", w.loader).write = lambda: written.append(w.loader.root.rows)
+    gate = anyio.Event()
+    w.plugin("picky", before=gate.wait, fails=lambda config: config == "no")
+    await w.loader.load_rows(rows("foo", ("slow", {"name": "foo", "config": "yes"})))
+    written.clear()
+    async with anyio.create_task_group() as tasks:
+
+        async def update() -> None:
+            with pytest.raises(EntryError):
+                await w.loader.update("slow", {"name": "picky", "config": "no"})
+
+        tasks.start_soon(update)
+        await w.k.advance(1)
+        await w.fiber("foo").update(7)
+        assert written == []
+        gate.set()
+    assert written == [
+        [
+            {"id": "foo", "name": "foo", "config": 7},
+            {"id": "slow", "name": "foo", "config": "yes"},
+        ]
+    ]
