@@ -334,7 +334,7 @@ async def test_plugin_can_end_the_run_with_an_exit_code(dsh, patch):
 @pytest.mark.spec("09-C040")
 async def test_edit_of_a_patch_file_is_taken_while_a_run_goes_on(dsh, patch, server: MockServer):
     dsh.use(server)
-    wait = dumps_text({"command": "until [ -e go ]; do sleep 0.02; done"})
+    wait = dumps_text({"command": "until [ -e go ]; do sleep 0.02; done", "description": "Wait"})
     server.enqueue(tool_call_reply("bash", wait), text_reply("done"))
     hmr_on = "- id: hmr\n  disabled: false\n"
     mine = "- insert:\n    - {id: mine, name: ./mine.py, config: %d}\n"
@@ -396,7 +396,7 @@ async def test_what_a_plugin_changes_of_its_row_is_kept_in_the_users_layer(dsh, 
 @pytest.mark.spec("01-J08", "09-C040")
 async def test_plugin_and_user_change_one_row_while_a_run_goes_on(dsh, patch, server: MockServer):
     dsh.use(server)
-    wait = dumps_text({"command": "until [ -e go ]; do sleep 0.02; done"})
+    wait = dumps_text({"command": "until [ -e go ]; do sleep 0.02; done", "description": "Wait"})
     server.enqueue(tool_call_reply("bash", wait), text_reply("done"))
     path = patch(
         "- {id: hmr, disabled: false}\n- insert:\n"

@@ -167,8 +167,9 @@ class Hmr(Service):
         try:
             await refresh()
         except Exception as error:  # noqa: BLE001 - rows and files fail in any way
-            self.ctx.logger.error("config reload at %s failed", path)
-            self.ctx.logger.error(error)
+            event = str(CONFIG_UPDATE_FAILED)
+            self.ctx.logger.error("config reload at %s failed", path, event=event)
+            self.ctx.logger.error(error, event=event)
             try:
                 await self.ctx.parallel(CONFIG_UPDATE_FAILED, path, error)
             except Exception as observers:  # noqa: BLE001 - observers must not stop the next refresh

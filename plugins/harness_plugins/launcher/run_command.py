@@ -28,6 +28,7 @@ from harness_plugins.launcher.interruption import READER_GONE, Cause, Interrupti
 from harness_plugins.launcher.jsonl_surface import JsonlSurface
 from harness_plugins.launcher.launch_options import LaunchOptions
 from harness_plugins.launcher.leaving import leave
+from harness_plugins.launcher.log_output import note_changes_not_taken, write_log
 from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.output import Output
 from harness_plugins.launcher.plain_surface import PlainSurface
@@ -38,7 +39,6 @@ from harness_plugins.launcher.surface import Surface
 from harness_plugins.launcher.task import read_task
 from harness_plugins.launcher.terminal_surface import TerminalSurface
 from vendor_shims.cordis import Context
-from vendor_shims.logger import DEBUG, ConsoleExporter
 
 _WATCHED_DELAY_MS = 15.0  # between the guide's words, so that a person sees it stream
 
@@ -71,11 +71,10 @@ async def _run(
     output = Output(lambda _: stop.request(READER_GONE))
     with_details = wants_details(is_debug=plan.options.debug)
     root = Context()
-    if with_details:
-        root.logger.exporter(ConsoleExporter(levels={"default": DEBUG}), replay=True)
     exit_code = 1
     with stop.in_loop(None if deadline is None else deadline - time.monotonic()):
         try:
+            is_logged = write_log(root, launch, os.environ)
             run = Run(root, plan, output=output, stop=stop, is_strict=launch.strict)
             composed = _composition(plan, launch, with_details=with_details)
             arguments = AppArguments(
@@ -92,6 +91,8 @@ async def _run(
             gc.freeze()
             gc.enable()
             _tell((*composed.notes, *run.notes), plan.options)
+            if not is_logged:
+                note_changes_not_taken(root, partial(_tell_one, plan.options))
             surface = _surface(root, plan, output, started.opened.session_id)
             complaint = await run.finish(started, surface)
             exit_code = 0

@@ -16,6 +16,7 @@ from harness_plugins.launcher.descriptors import (
     write_all,
 )
 from harness_plugins.launcher.errors import UsageError
+from harness_plugins.launcher.log_output import write_log
 from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.run_plan import working_directory
 from harness_plugins.launcher.session_rows import read_row, state_of, table
@@ -36,7 +37,7 @@ def sessions_command(line: CommandLine) -> int:
     """
     wanted = _wanted(line)
     home = resolve_home(line.options.home, os.environ)
-    write_all(STDOUT, asyncio.run(_read(home, wanted, line.options)))
+    write_all(STDOUT, asyncio.run(_read(home, wanted, line)))
     return 0
 
 
@@ -51,9 +52,10 @@ def _wanted(line: CommandLine) -> str | None:
     return None
 
 
-async def _read(home: Home, wanted: str | None, options: Options) -> bytes:
-    root = Context()
+async def _read(home: Home, wanted: str | None, line: CommandLine) -> bytes:
+    root, options = Context(), line.options
     try:
+        write_log(root, line.launch, os.environ)
         await boot_storage(root, home)
         persistence = root[SessionPersistence]
         if wanted is None:

@@ -7,6 +7,7 @@ from harness_plugins.launcher.boot import boot
 from harness_plugins.launcher.commands.auth_keys import launch_keys
 from harness_plugins.launcher.commands.command import Surroundings
 from harness_plugins.launcher.composition import composition, run_patches
+from harness_plugins.launcher.log_output import write_log
 from harness_plugins.launcher.target import Target
 from vendor_shims.cordis import Context
 
@@ -26,5 +27,6 @@ async def mounted_harness(surroundings: Surroundings, target: Target) -> AsyncGe
     launch = surroundings.options._replace(dump="--dump-config")  # looking at a profile makes none
     rows = composition(launch, home, environment, patches=patches, saves=False)
     async with Context() as root:
+        write_log(root, surroundings.options, surroundings.environ)
         await boot(root, home, rows.composed, env=rows.env)
         yield root
