@@ -16,7 +16,7 @@ from harness.tools import ToolExecution
 from vendor_shims.cordis import Context, Effect, Service
 from vendor_shims.schema import config, field
 
-RESERVED = frozenset({"DSH_HOME", "DSH_SHELL", "DSH_SESSION_ID"})
+RESERVED = frozenset({"DSH_HOME", "DSH_SHELL", "DSH_SESSION_ID", "DSH_WORKSPACE"})
 _KEY = re.compile(r"DSH_[A-Z][A-Z0-9_]*")
 
 
@@ -130,7 +130,10 @@ def _built_in(configured_home: str | None) -> BashEnvContributor:
     def resolve(execution: ToolExecution) -> Mapping[str, str]:
         values = {"DSH_HOME": home, "DSH_SHELL": "1"}
         if execution.agent is not None:
-            values["DSH_SESSION_ID"] = execution.agent.session.id
+            session = execution.agent.session
+            values["DSH_SESSION_ID"] = session.id
+            if session.header.cwd is not None:
+                values["DSH_WORKSPACE"] = session.header.cwd
         return values
 
     return BashEnvContributor(
@@ -139,6 +142,7 @@ def _built_in(configured_home: str | None) -> BashEnvContributor:
             "DSH_HOME": "Home directory of the harness.",
             "DSH_SHELL": "Set to 1 in every command that the harness runs.",
             "DSH_SESSION_ID": "Id of the session that the command belongs to.",
+            "DSH_WORKSPACE": "Directory that this session works in.",
         },
         resolve,
     )

@@ -93,9 +93,11 @@ async def test_the_guard_of_the_log_finds_nothing_to_say(dsh):
 
 
 async def test_a_command_is_told_where_it_runs(dsh):
-    done = await dsh("run", "--offline", "--json", "run echo $DSH_SESSION_ID $DSH_HOME")
+    done = await dsh(
+        "run", "--offline", "--json", "run echo $DSH_SESSION_ID $DSH_HOME $DSH_WORKSPACE"
+    )
     session_id = done.only("session")["sessionId"]
-    assert done.only("tool_result")["result"].startswith(f"{session_id} {dsh.home}\n")
+    assert done.only("tool_result")["result"].startswith(f"{session_id} {dsh.home} {dsh.cwd}\n")
 
 
 def test_a_run_is_small(dsh):

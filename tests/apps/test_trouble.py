@@ -118,6 +118,20 @@ async def test_a_permission_mode_that_cannot_be_held_stops_the_boot(dsh, server,
     assert server.requests == []
 
 
+@pytest.mark.parametrize("mode", ["zzz", "ptc", "code", "both"])
+async def test_a_tools_mode_that_cannot_be_held_stops_the_boot(dsh, server, mode):
+    dsh.use(server)
+    dsh.environment["DSH_TOOLS_MODE"] = mode
+    done = await dsh("run", "question")
+    assert (done.code, done.code_line) == (3, "CONFIG_INVALID")
+    assert mode in done.stderr
+    assert "native" in done.stderr
+    assert server.requests == []
+    assert mode in (await dsh("config", "check")).out
+    dsh.environment |= {"DSH_TOOLS_MODE": "native", "DSH_PERMISSION_MODE": "danger-full-access"}
+    assert (await dsh("config", "check")).code == 0
+
+
 @pytest.mark.spec("09-C038")
 async def test_an_env_file_may_not_decide_about_the_harness(dsh):
     (dsh.cwd / ".env").write_text("A=1\nDSH_HOME=/tmp/x\n")

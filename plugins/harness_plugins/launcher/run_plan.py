@@ -12,10 +12,9 @@ from harness.launch import Home, LaunchEnvironment, capture_environment, resolve
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.errors import CommandError, UsageError
 from harness_plugins.launcher.keys import Keys
+from harness_plugins.launcher.modes import mode_complaints
 from harness_plugins.launcher.options import Options
 from harness_plugins.launcher.target import Target, choose_target
-
-_MODES = ("read-only", "workspace-write", "danger-full-access")
 
 
 @attrs.frozen(kw_only=True)
@@ -64,7 +63,8 @@ def make_plan(task: str, options: Options, *, has_audience: bool) -> RunPlan:
         CredentialsError: a stored key is needed and cannot be read.
     """
     environ = os.environ
-    _check_permission_mode(environ)
+    for complaint in mode_complaints(environ):
+        raise CommandError(complaint)
     cwd = working_directory(options.cwd)
     home = resolve_home(options.home, environ)
     environment = capture_environment(environ, project_dir=Path(cwd), home_dir=home.root)
@@ -103,27 +103,6 @@ def working_directory(given: str | None) -> str:
     except UnicodeEncodeError:
         raise UsageError(f"the directory name {path!r} is not valid UTF-8") from None
     return path
-
-
-def _check_permission_mode(environ: Mapping[str, str]) -> None:
-    """Refuse a mode that cannot be held, instead of running without it."""
-    mode = environ.get("DSH_PERMISSION_MODE", "").strip()
-    if mode in ("", _MODES[-1]):
-        return
-    if mode in _MODES:
-        raise CommandError(
-            Complaint(
-                "CONFIG_INVALID",
-                f"DSH_PERMISSION_MODE is {mode!r}, but this release has no sandbox to hold it",
-                (f"unset it, or set it to {_MODES[-1]}: tools run with your rights",),
-            )
-        )
-    raise CommandError(
-        Complaint(
-            "CONFIG_INVALID",
-            f"DSH_PERMISSION_MODE expects one of {', '.join(_MODES)}; found {mode!r}",
-        )
-    )
 
 
 def _max_tokens(environ: Mapping[str, str]) -> int | None:

@@ -46,6 +46,7 @@ async def test_variables_are_collected_and_listed_in_order(root) -> None:
         ("DSH_MAYBE", "silent"),
         ("DSH_SESSION_ID", "harness"),
         ("DSH_SHELL", "harness"),
+        ("DSH_WORKSPACE", "harness"),
         ("DSH_Z_2", "z"),
     ]
     with pytest.raises(TypeError):

@@ -25,6 +25,7 @@ from harness_plugins.launcher.commands.config_show import current_profile
 from harness_plugins.launcher.commands.row_schema import all_rows
 from harness_plugins.launcher.commands.settings_file import SECTION, read_settings
 from harness_plugins.launcher.complaint import Complaint
+from harness_plugins.launcher.modes import mode_complaints
 from harness_plugins.launcher.reporting import report
 from harness_plugins.launcher.version import VERSION
 from vendor_shims.cordis import CordisError, ValidationError
@@ -32,8 +33,6 @@ from vendor_shims.expressions import ExpressionError, Names, check_row, interpol
 from vendor_shims.include import Composed, Layer, compose, read_layer
 from vendor_shims.loader import PluginResolver, unknown
 from vendor_shims.schema import SchemaError, adapt
-
-_MODES = ("read-only", "workspace-write", "danger-full-access")
 
 
 class Problem(NamedTuple):
@@ -82,12 +81,8 @@ def _files(home: Home, surroundings: Surroundings) -> Iterator[Problem]:
             capture_environment({}, project_dir=folder, home_dir=folder)
         except LaunchError as error:
             yield Problem("CONFIG_INVALID", str(error))
-    mode = surroundings.environ.get("DSH_PERMISSION_MODE", "").strip()
-    if mode and mode not in _MODES:
-        expected = ", ".join(_MODES)
-        yield Problem(
-            "CONFIG_INVALID", f"DSH_PERMISSION_MODE: expected one of {expected}; got {mode!r}"
-        )
+    for complaint in mode_complaints(surroundings.environ):
+        yield Problem(complaint.code, complaint.sentence)
 
 
 def _composition(home: Home, surroundings: Surroundings) -> Iterator[Problem]:
