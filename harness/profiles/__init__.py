@@ -10,11 +10,13 @@ from harness.profiles.errors import (
     ProfileFileError,
     ProfileNameError,
     ProfileStorageError,
+    SettingsInvalidError,
     UnknownProfileError,
 )
 from harness.profiles.flags import FlagName, LayerFlag, LayerOptions
-from harness.profiles.layers import compose_profile, layer_list
+from harness.profiles.layers import compose_profile, layer_list, row_ids
 from harness.profiles.profile import Profile, check_profile_name, is_profile_name
+from harness.profiles.settings_layer import settings_layer
 from harness.profiles.store import (
     ProfileListing,
     change_profile,
@@ -44,6 +46,7 @@ __all__ = [
     "ProfileListing",
     "ProfileNameError",
     "ProfileStorageError",
+    "SettingsInvalidError",
     "Template",
     "UnknownProfileError",
     "change_profile",
@@ -59,5 +62,7 @@ __all__ = [
     "open_profile",
     "remove_profile",
     "reset_profile",
+    "row_ids",
+    "settings_layer",
     "use_site",
 ]

@@ -8,6 +8,7 @@ HarnessError
     ├── ProfileStorageError     STORAGE_DENIED    the disk refuses; STORAGE_FULL when it is full
     ├── BundleError             PLUGIN_NOT_FOUND  a bundle is not installed or cannot be loaded
     ├── LayerFlagError          USAGE             `--set`, `--disable` or `--enable` is malformed
+    ├── SettingsInvalidError    CONFIG_INVALID    the settings cannot be read, or not be taken
     ├── PatchInvalidError       PATCH_INVALID     a layer cannot be read or is no patch list
     └── PatchUnmatchedError     PATCH_UNMATCHED   patches name rows that are not there
 """
@@ -85,6 +86,12 @@ class LayerFlagError(ProfileError, ValueError):
     """Report an option of the command line that makes no patch."""
 
     code: str = "USAGE"
+
+
+class SettingsInvalidError(ProfileError, ValueError):
+    """Report settings that cannot be taken; names file, line and column where there is one."""
+
+    code: str = "CONFIG_INVALID"
 
 
 class PatchInvalidError(ProfileError, ValueError):

@@ -3,7 +3,7 @@
 from harness.profiles.errors import PatchUnmatchedError
 from vendor_shims.include import Composed, Skipped
 
-_SHARED = ("profile", "home")
+_SHARED = ("profile", "home", "settings")
 """Layers that may speak of rows of other bundles or of other profiles."""
 
 

@@ -68,7 +68,11 @@ class YamlDocument:
 
     def line(self, path: Sequence[str]) -> int:
         """Return the line of the deepest key of a path that exists, from 1; 0 when none does."""
-        return self._splicer.line(path)
+        return self.place(path)[0]
+
+    def place(self, path: Sequence[str]) -> tuple[int, int]:
+        """Return line and column of the deepest key of a path that exists; zeros without any."""
+        return self._splicer.place(path)
 
     def with_value(self, path: Sequence[str], value: object) -> YamlDocument:
         """Return the document with the value at a path of keys set, and nothing else changed.

@@ -32,16 +32,16 @@ class Splicer:
         self._aliases = aliases
         self._newline = "\r\n" if "\r\n" in text else "\n"
 
-    def line(self, path: Sequence[str]) -> int:
-        """Return the line of the deepest existing key of a path, from 1; 0 when there is none."""
-        line, node = 0, self._root
+    def place(self, path: Sequence[str]) -> tuple[int, int]:
+        """Return line and column of the deepest existing key of a path; zeros without any."""
+        place, node = (0, 0), self._root
         for key in path:
             entry = None if node is None else _entry(node, key)
             if entry is None:
                 break
-            line = entry[0].start_mark.line + 1
+            place = (entry[0].start_mark.line + 1, entry[0].start_mark.column + 1)
             node = entry[1] if isinstance(entry[1], MappingNode) else None
-        return line
+        return place
 
     def set(self, path: Sequence[str], value: object) -> str | None:
         """Return the text with a value set; None when it cannot be done in place."""

@@ -14,7 +14,7 @@ from .errors import ConfigFileError
 from .patching import Patch
 from .values import is_group
 
-LayerKind: TypeAlias = Literal["bundle", "profile", "home", "patch", "flag"]
+LayerKind: TypeAlias = Literal["bundle", "profile", "home", "settings", "patch", "flag"]
 """Where a layer comes from, which decides what a patch without a row means to the caller."""
 
 

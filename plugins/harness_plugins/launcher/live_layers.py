@@ -1,4 +1,4 @@
-"""Follow the patch files of profile and home while the rows that they make run."""
+"""Follow the patch files of profile and home, and the settings, while their rows run."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ async def follow_layers(
 
     Args:
         compose_again: reads all layers.
-        files: the patch files; none of them need exist.
+        files: of the layers; none of them need exist.
         tell: takes one line about an edit that was not taken.
         ctx: where `hmr` and `loader` are injected.
     """

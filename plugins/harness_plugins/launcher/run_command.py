@@ -129,8 +129,9 @@ def _composition(plan: RunPlan, launch: LaunchOptions, *, with_details: bool) ->
 
 
 def _follow(root: Context, composed: Composition, plan: RunPlan, launch: LaunchOptions) -> None:
-    """Follow the user's patch files for as long as the profile has hot reload."""
-    files = (str(composed.profile.patch_file), str(plan.home.patch_file))
+    """Follow the user's patch files and settings for as long as the profile has hot reload."""
+    home = plan.home
+    files = [str(p) for p in (composed.profile.patch_file, home.patch_file, home.settings_file)]
     tell = partial(_tell_one, plan.options)
 
     async def follow(ctx: Context) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -14,8 +15,11 @@ from harness.profiles import (
     LayerOptions,
     Profile,
     ProfileError,
+    SettingsInvalidError,
     describe_skipped,
     layer_list,
+    row_ids,
+    settings_layer,
 )
 from harness.yaml_edit import YamlError
 from harness_plugins.launcher.commands.answer import answer
@@ -120,6 +124,10 @@ def _layers(
             yield Problem("PATCH_INVALID", error_chain(error))
         else:
             layers += [] if layer is None else [layer]
+    if not options.no_user_config:
+        with suppress(SettingsInvalidError):  # the check of the files has said so
+            settings = settings_layer(home, set(row_ids(layers)))
+            layers += [] if settings is None else [settings]
     for name, text in options.layers:
         only = LayerOptions(flags=(LayerFlag(name, text),), no_user_config=True)
         try:
