@@ -399,3 +399,13 @@ def _lists(request, names):
     if request.method == "GET":
         return json_reply({"object": "list", "data": [{"id": name} for name in names]})
     return text_reply("ok")
+
+
+async def test_a_home_that_cannot_be_written_says_what_to_do(dsh):
+    (dsh.home / "py").mkdir(parents=True)
+    (dsh.home / "py" / "profiles").write_text("in the way")
+    for command in (("run", "--offline", "hello"), ("profile", "new", "x")):
+        done = await dsh(*command)
+        assert (done.code, done.code_line) == (3, "STORAGE_DENIED")
+        assert f"{dsh.home}/py/profiles" in done.stderr
+        assert done.stderr.endswith("to use another one: --home DIR\n")

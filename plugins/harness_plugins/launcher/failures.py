@@ -30,7 +30,10 @@ _REPAIRS = {
 }
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
-
+_HINTS = {
+    "STORAGE_DENIED": ("what is wrong with the home: dsh doctor", "to use another one: --home DIR"),
+    "STORAGE_FULL": ("to use a home on another disk: --home DIR",),
+}
 _STORED = {
     SessionAlreadyOwnedError: "SESSION_LOCKED",
     SessionNotFoundError: "SESSION_NOT_FOUND",
@@ -56,7 +59,8 @@ def complaint_of(error: BaseException) -> Complaint:
             return Complaint("CONFIG_INVALID", str(cause))
         case ProfileError():
             status = None if cause.code == "USAGE" else 3
-            return Complaint(cause.code, str(cause), cause.hints, status=status)
+            hints = cause.hints or _HINTS.get(cause.code, ())
+            return Complaint(cause.code, str(cause), hints, status=status)
         case OSError():
             return storage_complaint(cause, status=3)
         case _:
@@ -74,7 +78,8 @@ def storage_complaint(error: BaseException, *, status: int, place: str = "") -> 
     code = "STORAGE_FULL" if cause.errno in _FULL else "STORAGE_DENIED"
     where = cause.filename or place
     prefix = f"{where}: " if where else ""
-    return Complaint(code, f"{prefix}{cause.strerror or cause}", status=status)
+    hints = _HINTS.get(code, ()) if cause.filename else ()
+    return Complaint(code, f"{prefix}{cause.strerror or cause}", hints, status=status)
 
 
 def output_complaint(error: OSError) -> Complaint:
