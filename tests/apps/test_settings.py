@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from harness.testing import text_reply, tool_call_reply
+from harness.wire import loads
 
 ASK = {"command": "true", "description": "Do nothing"}
 
@@ -36,7 +37,12 @@ async def test_setting_bounds_a_run(dsh, endless):
 
 
 async def test_wrong_setting_names_file_line_and_key(dsh):
-    assert (await dsh("config", "set", "agent-loop.maxSteps", "2")).code == 0
+    done = await dsh("config", "set", "agent-loop.maxSteps", "2")
+    assert done.code == 0
+    assert "settings.yaml:2:3: row 'agent-loop': $.maxSteps unknown key" in done.stderr
+    done = await dsh("config", "set", "agent-lop.maxSteps", "2", "--json")
+    assert "did you mean agent-loop?" in loads(done.stdout)["problems"][0]
+    assert (await dsh("config", "unset", "agent-lop")).code == 0
     file = dsh.home / "settings.yaml"
     done = await dsh("run", "--offline", "hello")
     assert (done.code, done.code_line) == (3, "BOOT")

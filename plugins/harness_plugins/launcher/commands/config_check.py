@@ -26,6 +26,7 @@ from harness_plugins.launcher.commands.answer import answer
 from harness_plugins.launcher.commands.auth_keys import launch_keys
 from harness_plugins.launcher.commands.command import Surroundings
 from harness_plugins.launcher.commands.config_show import current_profile
+from harness_plugins.launcher.commands.parser import nearest
 from harness_plugins.launcher.commands.row_schema import all_rows
 from harness_plugins.launcher.commands.settings_file import SECTION, read_settings
 from harness_plugins.launcher.complaint import Complaint
@@ -57,6 +58,25 @@ def check_all(surroundings: Surroundings) -> int:
         return 0
     count = f"{len(problems)} problem{'s' * (len(problems) > 1)} in settings and composition"
     return report(Complaint("CONFIG_INVALID", count), None, with_details=False)
+
+
+def section_problems(section: str, surroundings: Surroundings) -> list[str]:
+    """Return what is wrong with the row that a section of the settings is for."""
+    home = surroundings.home()
+    try:
+        profile = current_profile(surroundings)
+    except ProfileError as error:
+        return [error_chain(error)]
+    layers: list[Layer] = []
+    list(_layers(layers, profile, home, surroundings))
+    composed = compose(layers)
+    rows = {row["id"]: row for row in all_rows(composed.rows)}
+    if section not in rows:
+        near = nearest(section, rows)
+        hint = f"; did you mean {near}?" if near else ""
+        return [f"profile {profile.name} has no row {section!r}, so no run of it reads this{hint}"]
+    found = _row(rows[section], composed, PluginResolver(), _names(home, surroundings))
+    return [problem.message for problem in found]
 
 
 def _files(home: Home, surroundings: Surroundings) -> Iterator[Problem]:

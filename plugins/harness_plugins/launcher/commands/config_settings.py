@@ -7,12 +7,14 @@ from harness.wire import JsonDecodeError, JsonEncodeError, dumps_text, loads
 from harness.yaml_edit import YamlDocument
 from harness_plugins.launcher.commands.answer import answer
 from harness_plugins.launcher.commands.command import Surroundings
+from harness_plugins.launcher.commands.config_check import section_problems
 from harness_plugins.launcher.commands.settings_file import (
     SECTION,
     change_settings,
     read_settings,
 )
 from harness_plugins.launcher.complaint import Complaint
+from harness_plugins.launcher.descriptors import complain_on_stderr
 from harness_plugins.launcher.errors import CommandError, UsageError
 
 
@@ -46,7 +48,9 @@ def store_setting(name: str, text: str, surroundings: Surroundings) -> int:
     home = surroundings.home()
     asyncio.run(change_settings(home, lambda document: document.with_value(path, value)))
     place = home.display(home.settings_file)
-    document = {"name": name, "value": value, "file": place}
+    problems = section_problems(path[0], surroundings)
+    complain_on_stderr("".join(f"dsh: note: {problem}\n" for problem in problems))
+    document = {"name": name, "value": value, "file": place, "problems": problems}
     return answer(surroundings, document, f"set {name} to {dumps_text(value)} in {place}\n")
 
 
