@@ -202,6 +202,48 @@ async def test_row_that_nobody_needs_may_fail(dsh, patch):
     assert (done.code, done.code_line) == (3, "PLUGIN_NOT_FOUND")
 
 
+async def test_each_row_that_does_not_run_is_named_with_its_places(dsh, patch):
+    path = patch(
+        "- insert:\n"
+        "    - {id: raises, name: ./raises.py}\n"
+        "    - {id: fails, name: ./fails.py}\n"
+        "    - {id: waits, name: ./waits.py}\n"
+        "    - {id: broken, name: ./broken.py}\n"
+        "    - {id: odd, name: ./waits.py, disabled: true, colour: red}\n"
+    )
+    path.with_name("raises.py").write_text("\nraise RuntimeError('on purpose')\n")
+    path.with_name("fails.py").write_text("def apply(ctx):\n    raise KeyError\n")
+    path.with_name("waits.py").write_text("inject = ['nobody']\ndef apply(ctx): pass\n")
+    path.with_name("broken.py").write_text("def apply(ctx:\n")
+    done = await dsh(*RUN)
+    assert done.code == 0
+    where = "$DSH_HOME/py"
+    assert done.stderr.splitlines() == [
+        f"dsh: note: odd: the option colour means nothing ({where}/cordis.patch.yml:6)",
+        (
+            "dsh: note: raises does not run: RuntimeError: on purpose,"
+            f" raised at {where}/raises.py:2 ({where}/cordis.patch.yml:2)"
+        ),
+        (
+            "dsh: note: fails does not run: KeyError,"
+            f" raised at {where}/fails.py:2 ({where}/cordis.patch.yml:3)"
+        ),
+        (
+            "dsh: note: waits does not run: it waits for nobody (nothing provides it)"
+            f" ({where}/cordis.patch.yml:4)"
+        ),
+        (
+            "dsh: note: broken does not run: SyntaxError: '(' was never closed (broken.py, line 1)"
+            f" ({where}/cordis.patch.yml:5)"
+        ),
+        "dsh: note: to leave such a row out: --disable ID, or `disabled: true` in a patch of yours",
+    ]
+    done = await dsh("--strict", *RUN)
+    assert (done.code, done.code_line) == (3, "BOOT")
+    for file in ("raises.py:2", "fails.py:2", "cordis.patch.yml:5"):
+        assert f"{where}/{file}" in done.stderr
+
+
 @pytest.mark.spec("09-C037")
 async def test_what_waits_is_named_with_what_it_waits_for(dsh):
     done = await dsh("--disable", "system-prompt", *RUN)

@@ -181,7 +181,10 @@ def _row(
     try:
         plugin = resolver.resolve(row["name"], base_dir=base_dir).plugin
     except Exception as error:  # noqa: BLE001 - importing a plugin runs its code
-        yield Problem("PLUGIN_NOT_FOUND", f"{where}row {row['id']!r}: {error_chain(error)}")
+        is_ours = isinstance(error, CordisError)
+        said = error_chain(error) if is_ours else f"{type(error).__name__}: {error}"
+        code = "PLUGIN_NOT_FOUND" if is_ours else "BOOT"
+        yield Problem(code, f"{where}row {row['id']!r}: {said}")
         return
     yield from _config(row, plugin, names, composed)
 
