@@ -1,24 +1,7 @@
 """Unload everything within a time limit, and say what keeps it from ending."""
 
-import math
-from collections.abc import Mapping
-from typing import Final
-
+from harness.cmdline.limits import SHUTDOWN_S
 from vendor_shims.cordis import Context, Effect, Fiber
-
-SHUTDOWN_S: Final = 5.0
-"""Seconds that everything together has for its end, unless the environment says otherwise."""
-
-_VARIABLE = "DSH_SHUTDOWN_TIMEOUT"
-
-
-def shutdown_limit_s(environ: Mapping[str, str]) -> float:
-    """Return the limit in seconds: `DSH_SHUTDOWN_TIMEOUT`, else 5; what is no number is ignored."""
-    try:
-        limit_s = float(environ.get(_VARIABLE, ""))
-    except ValueError:
-        return SHUTDOWN_S
-    return limit_s if math.isfinite(limit_s) and limit_s >= 0 else SHUTDOWN_S
 
 
 async def shut_down(root: Context, *, limit_s: float = SHUTDOWN_S) -> tuple[str, ...]:

@@ -244,6 +244,23 @@ async def test_each_row_that_does_not_run_is_named_with_its_places(dsh, patch):
         assert f"{where}/{file}" in done.stderr
 
 
+async def test_row_that_never_starts_is_left_out_or_named(dsh, patch):
+    path = patch("- insert: [{id: hangs, name: ./hangs.py}, {id: after, name: ./after.py}]\n")
+    path.with_name("hangs.py").write_text(
+        "import asyncio\nprovides = ['late']\nasync def apply(ctx):\n    await asyncio.sleep(600)\n"
+    )
+    path.with_name("after.py").write_text("inject = ['late']\ndef apply(ctx): pass\n")
+    dsh.environment["DSH_BOOT_TIMEOUT"] = "1"
+    done = await dsh(*RUN)
+    assert done.code == 0
+    first, second, *_ = done.stderr.splitlines()
+    assert "hangs does not run: it waits for its own start, which has not ended" in first
+    assert "after does not run: it waits for late" in second
+    done = await dsh("--strict", *RUN)
+    assert (done.code, done.code_line) == (3, "BOOT")
+    assert "hangs  waiting  its own start, which has not ended" in done.stderr
+
+
 @pytest.mark.spec("09-C037")
 async def test_what_waits_is_named_with_what_it_waits_for(dsh):
     done = await dsh("--disable", "system-prompt", *RUN)

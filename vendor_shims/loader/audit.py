@@ -45,9 +45,11 @@ class RowReport(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """One line: the error, or the missing services."""
+        """One line: the error, the missing services, or that it has not come to rest."""
         if self.error is not None:
             return str(self.error)
+        if self.condition == "waiting" and not self.missing:
+            return "its own start, which has not ended"
         return ", ".join(f"{name} ({why})" for name, why in self.missing)
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anyio import move_on_after
+
+from harness.cmdline import BOOT_S, boot_limit_s
 from harness.launch import Home
 from harness.session import SessionStore
 from harness_plugins.launcher.boot_report import BootReport
@@ -17,8 +20,6 @@ from vendor_shims.loader import Loader, LoaderConfig, RowReport, audit, required
 SURFACE_ROW = "surface"
 """The id of the row that names what the surface of a profile needs."""
 
-_SETTLE_S = 20.0
-
 
 async def boot(
     root: Context,
@@ -31,11 +32,13 @@ async def boot(
 ) -> tuple[str, ...]:
     """Mount the rows of a composition and wait until they rest; return what to say of them.
 
+    A row that does not come to rest in time counts as one that does not run; it goes on trying.
+
     Args:
         root: a fresh root.
         home: where the report of a failed boot is written.
         composed: the rows, with the layers that they come from.
-        env: what expressions read.
+        env: what expressions read; `DSH_BOOT_TIMEOUT` in it is the time to wait, in seconds.
         write_to: the patch file that keeps changes made while it runs.
         is_strict: whether a row that does not run ends the boot, whoever needs it.
 
@@ -49,11 +52,9 @@ async def boot(
     config: dict[str, Any] = {"patches": list(composed.patches)}
     if write_to is not None:
         config["writeTo"] = write_to
-    try:
+    with move_on_after(boot_limit_s(env)):
         await loader.load_rows([{"id": "include", "name": "cordis:include", "config": config}])
-        await root.settle(_SETTLE_S)
-    except TimeoutError as error:
-        raise CommandError(Complaint("BOOT", str(error))) from error
+        await root.settle()
     include, *reports = audit(loader)
     report = BootReport(composed, home)
     if include.error is not None:
@@ -78,7 +79,7 @@ async def boot_storage(root: Context, home: Home) -> None:
     ]
     for fiber in fibers:
         try:
-            await fiber.active(_SETTLE_S)
+            await fiber.active(BOOT_S)
         except Exception as error:
             raise CommandError(Complaint("BOOT", f"{fiber.name}: {error}")) from error
 

@@ -43,10 +43,9 @@ class BootReport:
         waiting = [one for one in idle if one.condition == "waiting"]
         width = max(len(one.entry.id) for one in idle)
         table = [f"{one.entry.id:<{width}}  failed   {self._reason(one)}" for one in failed]
-        table += [
-            f"{one.entry.id:<{width}}  waiting  {', '.join(n for n, _ in one.missing)}"
-            for one in waiting
-        ]
+        for one in waiting:
+            names = ", ".join(name for name, _ in one.missing) or one.reason
+            table.append(f"{one.entry.id:<{width}}  waiting  {names}")
         count = f"{len(failed)} plugin{'s' * (len(failed) != 1)} failed, {len(waiting)} wait"
         report = self._written(failed, table)
         hint = "run again with --debug for the details"
