@@ -6,7 +6,15 @@ import anyio
 import attrs
 import pytest
 
-from harness.cmdline import SHUTDOWN_S, AppExit, CommandLine, shut_down, shutdown_limit_s
+from harness.cmdline import (
+    BOOT_S,
+    SHUTDOWN_S,
+    AppExit,
+    CommandLine,
+    boot_limit_s,
+    shut_down,
+    shutdown_limit_s,
+)
 from vendor_shims.cordis import Context, Dep, Plugin
 
 
@@ -83,12 +91,15 @@ async def test_plugins_read_the_command_line_and_cannot_change_it():
         ("nan", SHUTDOWN_S),
     ],
 )
-def test_the_environment_sets_the_limit_of_the_shutdown(text, limit_s):
+def test_the_environment_sets_the_limits(text, limit_s):
     assert shutdown_limit_s({"DSH_SHUTDOWN_TIMEOUT": text}) == limit_s
+    boot_s = BOOT_S if limit_s == SHUTDOWN_S else limit_s
+    assert boot_limit_s({"DSH_BOOT_TIMEOUT": text}) == boot_s
 
 
 def test_without_a_setting_the_shutdown_has_five_seconds():
     assert shutdown_limit_s({}) == SHUTDOWN_S == 5.0
+    assert boot_limit_s({}) == BOOT_S == 20.0
 
 
 async def test_a_tree_that_ends_has_no_stragglers():
