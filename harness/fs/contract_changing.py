@@ -105,6 +105,9 @@ class ChangingContract(BackendFiles):
         assert self.get(f"{root}/a.txt") == _BOM + b"three"
         _ = await fs.write_text(target, "\ufefffour")
         assert self.get(f"{root}/a.txt") == _BOM + b"four"
+        twice = await self.file(fs, root, name="b.txt", data=_BOM + _BOM + b"one")
+        _ = await fs.edit_text(twice, TextEdit(old="one", new="two"))
+        assert self.get(f"{root}/b.txt") == _BOM + _BOM + b"two"
 
     @pytest.mark.spec("07-178", "07-179", "07-181")
     @pytest.mark.parametrize(

@@ -99,7 +99,8 @@ def edit_file(
             edited = apply_edit(
                 before.text, edit, display_path=target.display_path, max_chars=max_text_bytes
             )
-            new_data = encode_text(edited.text, with_bom=before.has_bom)
+            mark = BOM_UTF8 if before.has_bom else b""  # the text may begin with a second one
+            new_data = mark + encode_text(edited.text)
             with _staged(directory_fd, new_data, old, checkpoint) as staged:
                 _require_version(target, directory_fd, name, version_of(old.info))
                 info = staged.replace(name)
