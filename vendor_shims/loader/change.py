@@ -26,11 +26,16 @@ async def change_or_restore(
         EntryError: a stage failed, and the row runs as before; at stage `rollback` it does not.
     """
     before, home = entry.row, entry.group
+    failed_before = {str(failure) for failure in entry.failures()}
     try:
         await change(entry, options, group=group)
     except EntryError as failure:
         try:
-            await change(entry, before, group=home)
+            with entry.tree.restoring():
+                await change(entry, before, group=home)
+            for left in entry.failures():
+                if str(left) not in failed_before:
+                    raise left
         except EntryError as again:
             both = ExceptionGroup("a change and its rollback failed", [failure, again])
             raise entry.failed("rollback", both, keep=False) from both
@@ -52,7 +57,9 @@ async def change(entry: Entry, options: Options, *, group: EntryGroup | None = N
     try:
         if changed or destination is not None or _is_out_of_step(entry):
             await _take(entry, options, changed, destination)
-        elif entry.subgroup is not None:
+            return
+        entry.options = options  # the same, perhaps written in another way
+        if entry.subgroup is not None:
             await entry.subgroup.update(entry.subgroup.rows)
     except EntryError:
         raise

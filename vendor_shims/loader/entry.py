@@ -166,6 +166,14 @@ class Entry:
             self.failure = error
         return error
 
+    @property
+    def fault(self) -> BaseException | None:
+        """What keeps the row from running, if something was raised."""
+        if self.failure is not None:
+            return self.failure
+        is_failed = self.fiber is not None and self.fiber.state is FiberState.FAILED
+        return self.fiber.error if self.fiber is not None and is_failed else None
+
     def own_failures(self) -> list[EntryError]:
         """Return why the row itself does not run though it should."""
         found = [] if self.failure is None else [self.failure]

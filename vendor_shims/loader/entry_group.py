@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -77,22 +77,53 @@ class EntryGroup:
             InvalidEntry, DuplicateEntry: the list is no list of rows; nothing was touched.
         """
         wanted = self.tree.checked_rows(rows, self)
+        if self.tree.is_restoring:
+            await self._restore(wanted)
+            return
         before = self.rows
-        broken = {entry.id for entry in self.entries_below() if entry.own_failures()}
-        added, failures = await self._converge(wanted)
+        broken = self.faults()
+        failures = await self._converge(wanted)
         if failures and all(map(_is_conflict, failures)):
             await self._end_vanished(wanted)  # what it provides may be what a new row provides
-            _, failures = await self._converge(wanted)
-            failures += await self._retry(broken)
+            failures = await self._converge(wanted)
+            failures += (await self._retry(broken)).values()
         if not self.is_alive:
             return
         if failures:
-            failures += await self._back_to(before, added, broken)
+            failures += await self.go_back(before, broken)
             raise failures[0] if len(failures) == 1 else ExceptionGroup("rows failed", failures)
         await self._arrange([options["id"] for options in wanted])
 
-    async def _converge(self, wanted: Sequence[Options]) -> tuple[list[Entry], list[Exception]]:
-        """Start and change rows towards `wanted`; return the started ones and what failed."""
+    def faults(self) -> dict[str, BaseException]:
+        """Return why rows here and below do not run, by path."""
+        found = {entry.path: entry.fault for entry in self.entries_below()}
+        return {path: fault for path, fault in found.items() if fault is not None}
+
+    async def go_back(
+        self, before: list[Options], broken: Mapping[str, BaseException]
+    ) -> list[Exception]:
+        """Give the group rows that it had; return why some do not run as they did.
+
+        On the way nothing is undone, not even in the groups below: what fails because another row
+        is not back yet is tried again at the end.
+
+        Args:
+            before: the rows.
+            broken: the faults of then.
+        """
+        with self.tree.restoring():
+            await self._restore(before)
+        failures = await self._retry(broken)
+        return [error for path, error in failures.items() if path not in broken]
+
+    async def _restore(self, rows: Sequence[Options]) -> None:
+        ids = [options["id"] for options in rows]
+        await self._drop([entry for entry in self.entries if entry.id not in ids])
+        await self._converge(rows)
+        await self._arrange(ids)
+
+    async def _converge(self, wanted: Sequence[Options]) -> list[Exception]:
+        """Start and change rows towards `wanted`; return what failed."""
         known = {entry.id: entry for entry in self.entries}
         added = [self._add(options) for options in wanted if options["id"] not in known]
         failures: list[Exception] = []
@@ -110,34 +141,26 @@ class EntryGroup:
         for entry in added:
             await _outcome(entry.settled)
             failures.extend(entry.failures())
-        return added, failures
+        return failures
 
-    async def _retry(self, broken: Collection[str]) -> list[Exception]:
-        """Start rows once more that did not fail before the update; return what still fails."""
-        failed = [entry for entry in self.entries_below() if entry.id not in broken]
-        failed = [entry for entry in failed if entry.own_failures() and entry.fiber is not None]
+    async def _retry(self, before: Mapping[str, BaseException]) -> dict[str, Exception]:
+        """Start rows once more whose fault is new; return what still fails, by path."""
+        failed = [
+            entry
+            for entry in self.entries_below()
+            if entry.fiber is not None and entry.fault not in (None, before.get(entry.path))
+        ]
         for entry in failed:
             assert entry.fiber is not None  # selected so
             entry.fiber.forget_failure()  # what it needed to fail may be gone
             entry.fiber.restart()
-        return [error for entry in failed for error in await _outcome(entry.settled)]
+        return {entry.path: error for entry in failed for error in await _outcome(entry.settled)}
 
     async def _end_vanished(self, wanted: Sequence[Options]) -> None:
         kept = {options["id"] for options in wanted}
         for entry in self.entries:
             if entry.id not in kept:
                 await entry.end()
-
-    async def _back_to(
-        self, before: list[Options], added: list[Entry], broken: Collection[str]
-    ) -> list[Exception]:
-        """Undo an update: every row, and again those that another one was in the way of."""
-        await self._drop(added)
-        await self._converge(before)
-        _, failures = await self._converge(before)
-        failures += await self._retry(broken)
-        await self._arrange([options["id"] for options in before])
-        return failures
 
     async def _drop(self, entries: list[Entry]) -> None:
         for entry in reversed(entries):

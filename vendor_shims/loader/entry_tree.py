@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -33,6 +33,7 @@ class EntryTree:
 
     path: str | None = None
     enable_logs: bool = False
+    is_restoring: bool = False
 
     def __init__(self, ctx: Context, loader: Loader, *, entry: Entry | None = None) -> None:
         self.ctx = ctx
@@ -168,6 +169,7 @@ class EntryTree:
         async with self.turn():
             wanted = self.checked_rows(rows, self.root)
             before = self.root.rows
+            broken = self.root.faults()
             has_moved = False
             homes = dict(_homes(wanted, None))
             for entry in [one for one in self.store.values() if one.id in homes]:
@@ -178,9 +180,12 @@ class EntryTree:
                     entry.group.remove(entry)
             try:
                 await self.root.update(wanted)
-            except Exception:
+            except Exception as error:
+                failures: list[Exception] = []
                 if self.is_alive and has_moved:
-                    await self.root.update(before)
+                    failures = await self.root.go_back(before, broken)
+                if failures:
+                    raise ExceptionGroup("rows failed", [error, *failures]) from error
                 raise
 
     async def wait(self) -> None:
@@ -209,6 +214,15 @@ class EntryTree:
     def changed(self) -> None:
         """Have the rows written when no operation runs, unless the tree is ending."""
         self._turns.changed()
+
+    @contextmanager
+    def restoring(self) -> Generator[None]:
+        """Let groups take rows that they had as a whole, whatever fails on the way."""
+        outer, self.is_restoring = self.is_restoring, True
+        try:
+            yield
+        finally:
+            self.is_restoring = outer
 
     def say(self, what: str, entry: Entry) -> None:
         """Log what happens to a row, if the tree logs and the row is no group."""

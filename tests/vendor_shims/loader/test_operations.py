@@ -559,3 +559,57 @@ async def test_config_by_code_beside_an_operation_is_written_without_what_is_und
             {"id": "slow", "name": "foo", "config": "yes"},
         ]
     ]
+
+
+@pytest.mark.spec("01-I14")
+async def test_failed_update_restores_even_how_an_option_was_written(w):
+    w.plugin("picky", fails=lambda config: config == "bad")
+    before = [group("g") | {"isolate": {}}]
+    await w.loader.load_rows(before)
+    after = [group("g", ("picky", {"config": "bad"})) | {"isolate": {"db": None}}]
+    with pytest.raises(EntryError):
+        await w.loader.update_rows(after)
+    assert w.loader.root.rows == before
+
+
+def services(w: Any) -> None:
+    w.plugin("db", provides="db")
+    w.plugin("uses-db", inject=["db"], fails=lambda config: config == "bad")
+    w.plugin("picky", fails=lambda config: config == "bad")
+
+
+@pytest.mark.spec("01-I14", "01-I33")
+async def test_way_back_is_not_stopped_by_a_row_that_only_fails_on_it(w):
+    services(w)
+    waits = ("c", {"name": "uses-db", "config": "bad"})  # as long as there is no db
+    before = rows(("b", {"name": "foo"}))
+    before.insert(0, group("h", ("a", {"name": "foo"}), waits))
+    await w.loader.load_rows(before)
+    after = [
+        group("h", ("c", {"name": "foo"}), ("b", {"name": "db"})),
+        *rows(("a", {"name": "picky", "config": "bad"})),
+    ]
+    with pytest.raises(EntryError, match="entry a"):
+        await w.loader.update_rows(after)
+    assert w.loader.root.rows == before
+    assert w.fiber("c").state is FiberState.PENDING
+
+
+@pytest.mark.spec("01-I14", "01-I33")
+async def test_conflict_of_a_row_that_failed_before_is_not_overlooked(w):
+    services(w)
+    before = [
+        group("h", ("e", {"name": "uses-db", "config": "bad"})),
+        group("g", ("b", {"name": "db"})),
+    ]
+    await w.loader.load_rows(before)
+    await w.settle()
+    assert w.fiber("e").state is FiberState.FAILED
+    after = [
+        group("h", ("e", {"name": "db"}), ("c", {"name": "db"})),
+        *rows(("b", {"name": "foo"})),
+    ]
+    with pytest.raises(EntryError, match="has been registered"):
+        await w.loader.update_rows(after)
+    assert w.loader.root.rows == before
+    assert w.fiber("b").state is FiberState.ACTIVE
