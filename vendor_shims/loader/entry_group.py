@@ -78,7 +78,9 @@ class EntryGroup:
         """
         wanted = self.tree.checked_rows(rows, self)
         if self.tree.is_restoring:
-            await self._restore(wanted)
+            left = await self._restore(wanted)
+            if left:
+                raise ExceptionGroup("rows failed", left)
             return
         before = self.rows
         broken = self.faults()
@@ -112,15 +114,23 @@ class EntryGroup:
             broken: the faults of then.
         """
         with self.tree.restoring():
-            await self._restore(before)
+            left = await self._restore(before)
         failures = await self._retry(broken)
-        return [error for path, error in failures.items() if path not in broken]
+        return [*left, *(error for path, error in failures.items() if path not in broken)]
 
-    async def _restore(self, rows: Sequence[Options]) -> None:
+    async def _restore(self, rows: Sequence[Options]) -> list[Exception]:
+        """Take rows whatever fails; return why a tree in a row below is not as it was."""
         ids = [options["id"] for options in rows]
         await self._drop([entry for entry in self.entries if entry.id not in ids])
-        await self._converge(rows)
+        failures = await self._converge(rows)
         await self._arrange(ids)
+        trees = [one.path for one in self.entries if one.subtree or one.subgroup]
+        return [
+            one
+            for one in failures
+            if isinstance(one, EntryError)
+            and any(f"{one.entry_id}:".startswith(f"{path}:") for path in trees)
+        ]
 
     async def _converge(self, wanted: Sequence[Options]) -> list[Exception]:
         """Start and change rows towards `wanted`; return what failed."""

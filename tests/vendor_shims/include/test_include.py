@@ -312,3 +312,30 @@ async def test_include_that_ends_during_a_refresh_waits_for_it(w):
     assert "removed" in ended
     assert len(ended) == 2
     assert list(w.loader.entries()) == []
+
+
+@pytest.mark.spec("01-I14")
+@pytest.mark.parametrize("is_grouped", [False, True])
+async def test_include_that_cannot_go_back_with_the_rows_around_it_is_told(w, is_grouped):
+    seen: list[Any] = []
+
+    def fails(config: Any) -> bool:
+        seen.append(config)
+        return config == 1 and seen.count(1) > 1  # it runs with 1 only once
+
+    w.plugin("flaky", fails=fails)
+    w.plugin("picky", fails=lambda _: True)
+
+    def rows(config: int) -> list[dict[str, Any]]:
+        patches = [{"insert": [{"id": "a", "name": "flaky", "config": config}]}]
+        include = {"id": "inc", "name": "cordis:include", "config": {"patches": patches}}
+        group = {"id": "g", "name": "cordis:group", "group": True, "config": [include]}
+        return [group if is_grouped else include]
+
+    await w.loader.load_rows(rows(1))
+    with pytest.raises(ExceptionGroup) as caught:
+        await w.loader.update_rows([*rows(2), {"id": "p", "name": "picky"}])
+    first, second = map(str, caught.value.exceptions)
+    assert "entry p (picky)" in first
+    assert ("entry g" if is_grouped else "flaky does not like 1") in second
+    assert [entry.id for entry in w.loader.entries()] == ["g", "inc", "a"][not is_grouped :]
