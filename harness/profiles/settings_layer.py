@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Collection, Mapping
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from harness.launch import Home
 from harness.profiles.errors import SettingsInvalidError
-from harness.yaml_edit import YamlDocument, YamlSyntaxError, read_yaml_file
 from vendor_shims.include import Document, Layer, Row
+
+if TYPE_CHECKING:
+    from harness.yaml_edit import YamlDocument
 
 _OPENING: Final = "${"
 
@@ -28,6 +30,8 @@ def settings_layer(home: Home, ids: Collection[str]) -> Layer | None:
     path = home.settings_file
     if not os.path.lexists(path):
         return None
+    from harness.yaml_edit import YamlSyntaxError, read_yaml_file
+
     try:
         document = read_yaml_file(path)
     except YamlSyntaxError as error:
@@ -62,7 +66,7 @@ def _literal(value: object) -> Any:  # noqa: ANN401 - a JSON value
     return value
 
 
-def _mark(document: YamlDocument, path: list[str], value: object) -> list[Any]:
+def _mark(document: "YamlDocument", path: list[str], value: object) -> list[Any]:
     """Return where the key of a value stands, and those in it."""
     line, column = document.place(path)
     if not isinstance(value, dict):
