@@ -259,6 +259,10 @@ async def test_row_that_never_starts_is_left_out_or_named(dsh, patch):
     done = await dsh("--strict", *RUN)
     assert (done.code, done.code_line) == (3, "BOOT")
     assert "hangs  waiting  its own start, which has not ended" in done.stderr
+    dsh.environment["DSH_BOOT_TIMEOUT"] = "0"
+    done = await dsh(*RUN)
+    assert (done.code, done.code_line) == (3, "BOOT")
+    assert "no row has started within 0 s" in done.stderr
 
 
 @pytest.mark.spec("09-C037")

@@ -52,10 +52,15 @@ async def boot(
     config: dict[str, Any] = {"patches": list(composed.patches)}
     if write_to is not None:
         config["writeTo"] = write_to
-    with move_on_after(boot_limit_s(env)):
+    limit_s = boot_limit_s(env)
+    with move_on_after(limit_s):
         await loader.load_rows([{"id": "include", "name": "cordis:include", "config": config}])
         await root.settle()
-    include, *reports = audit(loader)
+    found = audit(loader)
+    if not found or (found[0].condition == "waiting" and len(found) == 1):
+        hint = "to give them more time: DSH_BOOT_TIMEOUT=SECONDS"
+        raise CommandError(Complaint("BOOT", f"no row has started within {limit_s:g} s", (hint,)))
+    include, *reports = found
     report = BootReport(composed, home)
     if include.error is not None:
         raise CommandError(report.invalid(include.error)) from include.error
