@@ -120,7 +120,7 @@ def _target(patches: list[Patch], entry_id: str, name: str | None = None) -> Row
         if _changes_row(patch, entry_id):
             if "remove" in patch:
                 return None
-            if name is None or patch.get("name") in {None, name}:
+            if name is None or patch.get("name") in (None, name):
                 return patch
         made = _made(patch, entry_id)
         if made is not None:

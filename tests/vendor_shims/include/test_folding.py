@@ -217,3 +217,12 @@ def test_place_of_a_value_is_that_of_the_layer_that_supplied_it(tmp_path):
     assert supplier("config", "w", among=[base, user, whole]) == "whole"
     assert supplier("disabled", among=[base, user, whole]) == "base.yml:2:7"
     assert supplier("config", among=[whole]) == ""
+
+
+@pytest.mark.spec("01-J08")
+@pytest.mark.parametrize("name", ["[2]", "{x: 1}", "3"])
+def test_patch_whose_name_is_no_text_is_left_alone(name):
+    odd = f"- {{id: a, name: {name}}}\n"
+    assert with_patches(odd, [row("a")], [row("a", config={"x": 1})], file="f.yml") == (
+        f"{odd}- id: a\n  config:\n    x: 1\n"
+    )
