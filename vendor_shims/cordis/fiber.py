@@ -117,7 +117,8 @@ class Fiber(Lifecycle):
             raw = {}
         validate = getattr(model, "validate", None)
         if validate is None:
-            raise TypeError(f"Config of {self.name!r} has no validate method: {model!r}")
+            hint = "the decorator `vendor_shims.schema.config` makes a class that has one"
+            raise TypeError(f"Config of {self.name!r} has no validate method; {hint}: {model!r}")
         validated = validate(raw)
         if is_awaitable(validated):
             discard(validated)

@@ -16,7 +16,7 @@ from vendor_shims.hmr.fiber_swap import Exchange, FiberSwap
 from vendor_shims.hmr.graph import ImportGraph
 from vendor_shims.hmr.module_swap import SLOW_S, ModuleSwap
 from vendor_shims.hmr.stale import Plan, plan
-from vendor_shims.loader import Entry, EntryError, EntryTree, Found, Loader
+from vendor_shims.loader import Entry, EntryError, EntryTree, Found, Loader, contained
 
 
 @attrs.define
@@ -138,15 +138,16 @@ class Reloader:
         swap = ModuleSwap(self.graph)
         swap.take_out(part.modules)
         try:
-            for name in part.plugins:
-                _, took_s = swap.fresh_import(name)
-                if took_s > SLOW_S:
-                    self.ctx.logger.warn("importing %s took %d ms", name, took_s * 1000)
-            exchanges = [
-                one for name in part.plugins for one in self._exchanges(rows.get(name, ()))
-            ]
-            swap.migrate()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - modules raise anything
+            with contained():
+                for name in part.plugins:
+                    _, took_s = swap.fresh_import(name)
+                    if took_s > SLOW_S:
+                        self.ctx.logger.warn("importing %s took %d ms", name, took_s * 1000)
+                exchanges = [
+                    one for name in part.plugins for one in self._exchanges(rows.get(name, ()))
+                ]
+                swap.migrate()
+        except Exception as error:  # noqa: BLE001 - modules raise anything
             swap.undo()
             return [_described(error)]
         except BaseException:

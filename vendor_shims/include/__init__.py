@@ -5,7 +5,7 @@ rows = apply_entry_patches(document.rows, [{"id": "web", "merge": {"port": 8080}
 """
 
 from .composed import Composed, Skipped, Supplier, compose
-from .document import Document, Format, Row, parse_rows, read_rows
+from .document import Document, Format, Row, parse_rows, read_rows, require_ids
 from .dump import dump
 from .errors import ConfigFileError
 from .include import Include, IncludeConfig
@@ -37,6 +37,7 @@ __all__ = [
     "parse_rows",
     "read_layer",
     "read_rows",
+    "require_ids",
     "with_changed_rows",
     "with_patches",
 ]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vendor_shims.expressions import Place
 
-from .document import Row
+from .document import Document, Row
 from .layers import Layer, LayerKind
 from .patching import Patch, Patcher, Problem, Source
 from .values import Value
@@ -55,7 +55,7 @@ class Composed:
 
     Attributes:
         rows: every one with an id.
-        layers: the weakest first.
+        layers: the weakest first; a file of rows below them is one of kind `rows`.
         patches: those of all layers that were applied, in order; they make the same rows again.
         skipped: the patches that were not, and keys that mean nothing.
     """
@@ -111,9 +111,17 @@ def _holds(value: Value, path: tuple[str | int, ...]) -> bool:
     return True
 
 
-def compose(layers: Sequence[Layer]) -> Composed:
-    """Return the rows that layers make of nothing, each over the ones before it."""
+def compose(layers: Sequence[Layer], *, rows: Document | None = None) -> Composed:
+    """Return the rows that layers make, each over the ones before it.
+
+    Args:
+        layers: the weakest first.
+        rows: a file of rows that is below them all; they begin with nothing without one.
+    """
     patcher = Patcher()
+    if rows is not None:
+        layers = (Layer(rows.path, "rows", (), file=rows.path, document=rows), *layers)
+        patcher.add(rows.rows, origin=0)
     applied = [
         patch
         for origin, layer in enumerate(layers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
@@ -11,6 +12,7 @@ from vendor_shims.expressions import Place
 from .errors import ConfigFileError
 from .json_reader import read_json
 from .node import Mark, Node, mark_of, value_of
+from .values import is_group
 from .yaml_reader import read_yaml
 
 Row: TypeAlias = dict[str, Any]
@@ -78,6 +80,41 @@ def parse_rows(text: str, *, file: str, format: Format = "yaml") -> Document:
             place = Place(file, item.line, item.column)
             raise ConfigFileError("validate", problem, file=file, place=place)
     return Document(file, text, value_of(node, file), mark_of(node))
+
+
+def require_ids(document: Document) -> None:
+    """Refuse what cannot be told apart: items that are no rows, ids that are no texts or not new.
+
+    Raises:
+        ConfigFileError: there is one, in the list or in a group; says where.
+    """
+    lines: dict[str, int] = {}
+    for path, item in _placed(document.rows):
+        problem, at = "a row must be a mapping", path
+        if isinstance(item, dict):
+            given, at = cast("Row", item).get("id"), (*path, "id")
+            if given is None:
+                continue
+            place = document.place(*at)
+            assert place is not None  # it stands there
+            if isinstance(given, str) and given not in lines:
+                lines[given] = place.line
+                continue
+            problem = "the id of a row must be a text"
+            if isinstance(given, str):
+                problem = f"the id {given!r} stands in line {lines[given]} already"
+        raise ConfigFileError("validate", problem, file=document.path, place=document.place(*at))
+
+
+def _placed(
+    rows: Sequence[object], *around: str | int
+) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """Return each item with its path, those in groups after their group."""
+    for index, item in enumerate(rows):
+        path = (*around, index)
+        yield path, item
+        if isinstance(item, dict) and is_group(row := cast("Row", item)):
+            yield from _placed(row["config"], *path, "config")
 
 
 def parse_nodes(text: str, *, file: str, format: Format) -> Node | None:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, cast
 
 import anyio
 
 from vendor_shims.cordis import Context, Fiber
-from vendor_shims.expressions import check_row
+from vendor_shims.expressions import Place, check_row
 from vendor_shims.loader import Entry, EntryTree, Loader
 from vendor_shims.schema import config, field
 
 from .changes import RowChanges, changes_between
-from .document import Document, Row, format_of, parse_rows, read_text
+from .composed import Composed, compose
+from .document import Document, Row, format_of, parse_rows, read_text, require_ids
 from .errors import ConfigFileError
 from .folding import folded
+from .layers import Layer
 from .patch_file import PatchFile, replace_file
 from .patching import apply_entry_patches
+from .refusals import located, require_no_cycle, within_depth
 from .values import Value, ordered
 from .written_changes import with_changed_rows, with_patches
 from .yaml_writer import json_text, yaml_text
@@ -73,10 +77,10 @@ class Include(EntryTree):
         self.config = config
         self.enable_logs = self._logs(config)
         self._base: Document | None = None  # what the file holds
-        self._composed: list[Row] = []  # that with the patches
-        self._saved: list[Row] = []  # that with the changes by code that a file has
-        self._current: list[Row] = []  # the rows when they were last changed by code
-        self._edit: list[Row] = []
+        self._composed = compose([])  # that with the patches
+        self._saved: Sequence[Row] = []  # that with the changes by code that a file has
+        self._current: Sequence[Row] = []  # the rows when they were last changed by code
+        self._edit: Sequence[Row] = []
         self._files: dict[str, PatchFile] = {}
         self._line = anyio.Lock()
         ctx.effect(lambda: self._at_rest, "changes")  # waits for those that still run
@@ -90,9 +94,12 @@ class Include(EntryTree):
             ExpressionError: an expression in it can never be evaluated.
         """
         async with self._change():
+            require_no_cycle(self)
             self._base = self._read()
-            self._composed = self._saved = self._apply(self._base, self.config)
-            await self.load_rows(self._composed)
+            self._composed = composed = self._apply(self._base, self.config)
+            self._saved = composed.rows
+            with located(composed):
+                await self.load_rows(composed.rows)
 
     async def refresh(self) -> None:
         """Read the file again and bring the rows in line, if it changed.
@@ -109,10 +116,12 @@ class Include(EntryTree):
                 return
             base = self._parse(text)
             composed = self._apply(base, self.config)
-            with _within_depth(self.path):
-                saved = self._over(composed, changes_between(self._composed, self._saved))
-                rows = self._over(composed, changes_between(self._composed, self.root.rows))
-            await self.update_rows(rows)
+            before = self._composed.rows
+            with within_depth(self.path):
+                saved = self._over(composed.rows, changes_between(before, self._saved))
+                rows = self._over(composed.rows, changes_between(before, self.root.rows))
+            with located(composed):
+                await self.update_rows(rows)
             self._base, self._composed, self._saved = base, composed, saved
 
     def write(self) -> None:
@@ -123,6 +132,10 @@ class Include(EntryTree):
             return
         self._current = self.root.rows
         file.schedule(self._edited, self._written)
+
+    def place(self, entry_id: str, *keys: str | int) -> Place | None:
+        """Return where a row of the file, or a value in it, stood when the file was last taken."""
+        return self._composed.place(entry_id, *keys)
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -142,7 +155,9 @@ class Include(EntryTree):
 
     def _parse(self, text: str) -> Document:
         assert self.path is not None  # callers have looked
-        return parse_rows(text, file=self.path, format=format_of(self.path))
+        document = parse_rows(text, file=self.path, format=format_of(self.path))
+        require_ids(document)
+        return document
 
     def _target(self) -> PatchFile | None:
         """Return the file that gets changes by code, if there is one."""
@@ -161,7 +176,7 @@ class Include(EntryTree):
         self._edit = after  # more may have changed by the time this is written
         file = self.config.write_to or self.path
         assert file is not None  # it is the target
-        with _within_depth(file):
+        with within_depth(file):
             if not changes_between(before, after):
                 return text
             edit = with_changed_rows if self.config.write_to is None else with_patches
@@ -171,19 +186,21 @@ class Include(EntryTree):
         self._saved = self._edit
         is_base = self.config.write_to is None
         if text is not None and is_base and self._base and before == self._base.text:
-            self._base, self._composed = self._parse(text), self._edit
+            self._base = self._parse(text)
+            self._composed = replace(compose([], rows=self._base), rows=self._edit)
 
     # -- changes from outside --------------------------------------------------------------------
 
-    def _apply(self, base: Document | None, config: IncludeConfig) -> list[Row]:
-        rows = [] if base is None else base.rows
-        composed = apply_entry_patches(rows, config.patches, self.ctx.logger.warn)
+    def _apply(self, base: Document | None, config: IncludeConfig) -> Composed:
+        composed = compose([Layer("patches", "patch", config.patches)], rows=base)
+        for skipped in composed.skipped:
+            self.ctx.logger.warn(skipped.message)
         file = None if config.patches else self.path
-        for row in composed:
+        for row in composed.rows:
             check_row(row, file=file, templates=config.interpolate == "all")
         return composed
 
-    def _over(self, rows: list[Row], changes: RowChanges) -> list[Row]:
+    def _over(self, rows: Sequence[Row], changes: RowChanges) -> Sequence[Row]:
         """Return rows with changes by code on top; those of rows that went are left out."""
         if not changes:
             return rows
@@ -205,10 +222,11 @@ class Include(EntryTree):
         """Apply other patches; what code changed stays only if no file has it yet."""
         async with self._change():
             composed = self._apply(self._base, config)
-            with _within_depth(self.path or "rows"):
-                rows = self._over(composed, changes_between(self._saved, self.root.rows))
-            await self.update_rows(rows)
-            self._composed = self._saved = composed
+            with within_depth(self.path or "rows"):
+                rows = self._over(composed.rows, changes_between(self._saved, self.root.rows))
+            with located(composed):
+                await self.update_rows(rows)
+            self._composed, self._saved = composed, composed.rows
             self.config = config
             self.enable_logs = self._logs(config)
 
@@ -230,20 +248,6 @@ class Include(EntryTree):
     def _logs(self, config: IncludeConfig) -> bool:
         around = self.loader if self.entry is None else self.entry.tree
         return around.enable_logs if config.enable_logs is None else config.enable_logs
-
-
-@contextmanager
-def _within_depth(file: str) -> Generator[None]:
-    """Say it clearly when a config by code cannot be compared with what a file has.
-
-    Raises:
-        ConfigFileError: it holds itself, or is nested too deep.
-    """
-    try:
-        yield
-    except RecursionError:
-        problem = "a config set by code holds itself, or is nested too deep"
-        raise ConfigFileError("write", problem, file=file) from None
 
 
 def _own_entry(fiber: Fiber) -> Entry | None:

@@ -14,8 +14,11 @@ from .errors import ConfigFileError
 from .patching import Patch
 from .values import is_group
 
-LayerKind: TypeAlias = Literal["bundle", "profile", "home", "settings", "patch", "flag"]
+LayerKind: TypeAlias = Literal["rows", "bundle", "profile", "home", "settings", "patch", "flag"]
 """Where a layer comes from, which decides what a patch without a row means to the caller."""
+
+_FILES = ("path", "writeTo", "write_to")
+"""The keys of an include's config that name files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ def read_layer(
 ) -> Layer | None:
     """Return the patches in a file; None when it is missing and not required.
 
-    A plugin that rows in it name by a relative path is meant relative to the file.
+    A plugin that rows in it name by a relative path is meant relative to the file, and so are the
+    files of a row that names `cordis:include`.
 
     Raises:
         ConfigFileError: it is required and missing, or cannot be read, parsed, or taken as patches.
@@ -120,6 +124,13 @@ def _with_whole_paths(patch: Patch, folder: str) -> Patch:
     name = result.get("name")
     if isinstance(name, str) and name.startswith(("./", "../")):
         result["name"] = os.path.normpath(os.path.join(folder, name))
+    for part in ("config", "merge") if name == "cordis:include" else ():
+        config = result.get(part)
+        if isinstance(config, Mapping):
+            given = cast("Mapping[str, Any]", config)
+            files = {key: given[key] for key in _FILES if isinstance(given.get(key), str)}
+            whole = {key: os.path.normpath(os.path.join(folder, files[key])) for key in files}
+            result[part] = {**given, **whole}
     for key in ("insert", *(("config",) if is_group(patch) else ())):
         rows = result.get(key)
         if isinstance(rows, list):

@@ -75,9 +75,15 @@ class Patcher:
         self.problems: list[Problem] = []
         self._taken: dict[tuple[str | None, object], int] = {}
 
-    def add(self, rows: Sequence[Any], parent: str | None = None) -> None:
-        """Append rows as they are, with ids for those that have none."""
-        self._add_all(rows, self.rows, len(self.rows), parent, lambda _: None)
+    def add(
+        self, rows: Sequence[Any], parent: str | None = None, origin: int | None = None
+    ) -> None:
+        """Append rows as they are, with ids for those that have none; `origin` is that of rows."""
+
+        def source(index: int) -> Source | None:
+            return None if origin is None else Source(origin, (index,))
+
+        self._add_all(rows, self.rows, len(self.rows), parent, source)
 
     def apply(self, patch: Mapping[str, Any], *, origin: int, number: int) -> bool:
         """Apply one patch, or note why not; return whether it was applied."""

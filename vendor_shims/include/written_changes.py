@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
 
 from .changes import changes_between
-from .document import Document, Row, format_of, parse_nodes, parse_rows
-from .errors import ConfigFileError
+from .document import Document, Row, format_of, parse_nodes, parse_rows, require_ids
 from .folding import folded
 from .patching import apply_entry_patches
 from .text_edit import edited
@@ -48,7 +46,7 @@ def with_changed_rows(text: str, before: Sequence[Row], after: Sequence[Row], *,
     document = _document(text, file)
     given = [] if document is None else document.rows
     if document is not None:
-        _require_rows(document, given)
+        require_ids(document)
     named = _named(given)
     wanted = _named(named, folded([], changes_between(before, after)))
     known = dict(_by_id(given, named))
@@ -63,23 +61,6 @@ def _document(text: str, file: str) -> Document | None:
     if parse_nodes(text, file=file, format=format) is None:
         return None
     return parse_rows(text, file=file, format=format)
-
-
-def _require_rows(document: Document, rows: Sequence[Any], *around: str | int) -> None:
-    """Refuse what cannot be told apart: items that are no rows, ids that are no texts."""
-    for index, item in enumerate(rows):
-        row = cast("Row", item)
-        path: tuple[str | int, ...] = (*around, index)
-        if not isinstance(item, dict):
-            problem = "a row must be a mapping"
-        elif not isinstance(row.get("id"), str | None):
-            problem, path = "the id of a row must be a text", (*path, "id")
-        else:
-            if is_group(row):
-                _require_rows(document, row["config"], *path, "config")
-            continue
-        place = document.place(*path)
-        raise ConfigFileError("validate", problem, file=document.path, place=place)
 
 
 def _named(rows: Sequence[Row], patches: Sequence[Row] = ()) -> list[Row]:

@@ -25,9 +25,10 @@ from vendor_shims.loader.events import (
     PATCH_CONTEXT,
     VOLATILE_UPDATE,
 )
+from vendor_shims.loader.importing import contained
 from vendor_shims.loader.loader import Loader, LoaderConfig
 from vendor_shims.loader.local_modules import import_local, local_name
-from vendor_shims.loader.options import KNOWN, Options, ordered, same, unknown
+from vendor_shims.loader.options import KNOWN, Options, checked, ordered, same, unknown
 from vendor_shims.loader.references import ENTRY_POINT_GROUP, Found, PluginResolver
 
 __all__ = [
@@ -56,6 +57,8 @@ __all__ = [
     "RowReport",
     "UnknownEntry",
     "audit",
+    "checked",
+    "contained",
     "import_local",
     "local_name",
     "ordered",

@@ -144,11 +144,14 @@ class Entry:
         Raises:
             EntryError: the plugin failed.
         """
-        if self.fiber is None:
+        fiber = self.fiber
+        if fiber is None:
             return
         try:
-            await self.fiber
-        except Exception as error:
+            await fiber
+        except BaseException as error:
+            if error is not fiber.error and not isinstance(error, Exception):
+                raise  # the caller's own cancellation, rather than one that the setup raised
             raise self.failed("apply", error, keep=False) from error
 
     async def end(self) -> None:

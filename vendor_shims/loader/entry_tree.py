@@ -18,6 +18,7 @@ from vendor_shims.loader.options import Options, checked, require_distinct
 from vendor_shims.loader.turns import Turns
 
 if TYPE_CHECKING:
+    from vendor_shims.expressions import Place
     from vendor_shims.loader.loader import Loader
     from vendor_shims.loader.references import Found
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 class EntryTree:
     """Rows in groups, with operations that are serialised and leave no half-done state.
 
-    Subclasses hold the rows of a file: they override `write`, and `path` names the file.
+    Subclasses hold the rows of a file: they override `write` and `place`, and `path` names the
+    file.
 
     Invariants: `store` holds every row of every mounted group of this tree by its id; a row that
     failed in an operation is not in it afterwards, and nothing was written.
@@ -70,6 +72,10 @@ class EntryTree:
     def resolve_plugin(self, reference: str) -> Found:
         """Import what a row names; relative paths start at the tree's folder."""
         return self.loader.resolver.resolve(reference, base_dir=self.ctx.base_dir)
+
+    def place(self, entry_id: str, *keys: str | int) -> Place | None:  # noqa: ARG002 - for files
+        """Return where a row, or a value in it, is written; a tree in memory does not know."""
+        return None
 
     @property
     def is_alive(self) -> bool:

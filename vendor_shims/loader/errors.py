@@ -44,9 +44,19 @@ class EntryError(LoaderError):
 
 
 class InvalidEntry(LoaderError, TypeError):
-    """Raised for a row that is not a mapping of options, or whose option has a wrong type."""
+    """Raised for a row that is not a mapping of options, or whose option has a wrong type.
+
+    Attributes:
+        entry_id: the id of the row, if it has one that is a text.
+        key: the option, if it is about one.
+    """
 
     code = "INVALID_ENTRY"
+
+    def __init__(self, problem: str, *, entry_id: object = None, key: str | None = None) -> None:
+        super().__init__(problem)
+        self.entry_id = entry_id if isinstance(entry_id, str) else None
+        self.key = key
 
 
 class DuplicateEntry(LoaderError, TypeError):

@@ -24,24 +24,28 @@ def checked(row: object) -> Options:
         raise InvalidEntry(f"expected a row with id and name, got {type(row).__name__}")
     given = cast("Mapping[str, Any]", row)
     options = {key: value for key, value in given.items() if value is not None}
-    where = f"row {options.get('id', '?')!r}"
+    entry_id = options.get("id", "?")
+
+    def refused(problem: str, key: str | None = None) -> InvalidEntry:
+        return InvalidEntry(f"row {entry_id!r}: {problem}", entry_id=entry_id, key=key)
+
     for key in ("id", "name"):
         if key in options and not (isinstance(options[key], str) and options[key]):
-            raise InvalidEntry(f"{where}: {key} must be a text, got {options[key]!r}")
+            raise refused(f"{key} must be a text, got {options[key]!r}", key)
     if "name" not in options:
-        raise InvalidEntry(f"{where}: it names no plugin; add `name`")
-    if ":" in options.get("id", ""):
-        raise InvalidEntry(f"{where}: an id has no `:`, which leads into nested trees")
+        raise refused("it names no plugin; add `name`")
+    if ":" in entry_id:
+        raise refused("an id has no `:`, which leads into nested trees", "id")
     for key in _MAPPINGS:
         if key in options and not isinstance(options[key], Mapping):
-            raise InvalidEntry(f"{where}: {key} must be a mapping of service names")
+            raise refused(f"{key} must be a mapping of service names", key)
     for name, label in options.get("isolate", {}).items():
         if label is not None and not (
             isinstance(label, bool) or (isinstance(label, str) and label)
         ):
-            raise InvalidEntry(f"{where}: isolate.{name} must be true or a label, got {label!r}")
+            raise refused(f"isolate.{name} must be true or a label, got {label!r}", "isolate")
     if "group" in options and not isinstance(options["group"], bool):
-        raise InvalidEntry(f"{where}: group must be true or false")
+        raise refused("group must be true or false", "group")
     return options
 
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vendor_shims.loader.errors import PluginNotFound
+from vendor_shims.loader.importing import contained
 from vendor_shims.loader.local_modules import import_local
 
 if TYPE_CHECKING:
@@ -68,8 +69,13 @@ class PluginResolver:
 
         Raises:
             PluginNotFound: nothing goes by that name, or the module has no such plugin.
-            Exception: whatever the module raises while it is imported.
+            ImportError: the module ends the program when it is imported.
+            Exception: whatever else the module raises while it is imported.
         """
+        with contained():
+            return self._found(reference, base_dir)
+
+    def _found(self, reference: str, base_dir: str | None) -> Found:
         if reference in self._builtins:
             target = self._builtins[reference]
             return (

@@ -159,3 +159,20 @@ def test_relative_plugin_path_starts_at_the_file_of_its_layer(layer, tmp_path):
     found = layer("user.yml", "- insert: [{id: a, name: ./mine.py}]\n- {id: b, name: ../x.py}\n")
     assert found.patches[0]["insert"][0]["name"] == str(tmp_path / "mine.py")
     assert found.patches[1]["name"] == str(tmp_path.parent / "x.py")
+
+
+def test_files_of_an_include_start_at_the_folder_of_the_layer(layer, tmp_path):
+    read = layer(
+        "user.yml",
+        "- insert:\n  - {id: a, name: cordis:include, config: {path: ./a.yml, writeTo: u.yml}}\n"
+        "  - {id: g, name: cordis:group, group: true, config: [\n"
+        "      {id: b, name: cordis:include, config: {path: ../b.yml}},\n"
+        "      {id: c, name: cordis:include, config: {path: /c.yml}}]}\n"
+        "  - {id: d, name: other, config: {path: ./d.yml}}\n"
+        "- {id: e, name: cordis:include, merge: {path: e.yml}}\n",
+    )
+    a, g, d = read.patches[0]["insert"]
+    assert a["config"] == {"path": f"{tmp_path}/a.yml", "writeTo": f"{tmp_path}/u.yml"}
+    assert [row["config"]["path"] for row in g["config"]] == [f"{tmp_path.parent}/b.yml", "/c.yml"]
+    assert d["config"] == {"path": "./d.yml"}
+    assert read.patches[1]["merge"] == {"path": f"{tmp_path}/e.yml"}

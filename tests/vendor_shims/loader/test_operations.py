@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any, cast
 
@@ -613,3 +614,25 @@ async def test_conflict_of_a_row_that_failed_before_is_not_overlooked(w):
         await w.loader.update_rows(after)
     assert w.loader.root.rows == before
     assert w.fiber("b").state is FiberState.ACTIVE
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError("of its own"), BaseException("odd")])
+async def test_setup_that_raises_what_is_no_exception_is_a_row_that_failed(w, error):
+    async def raises() -> None:
+        raise error
+
+    w.plugin("odd", before=raises)
+    with pytest.raises(EntryError) as caught:
+        await w.create("odd")
+    assert caught.value.__cause__ is error
+    assert list(w.loader.entries()) == []
+
+
+async def test_cancelled_caller_is_no_failure_of_the_row(w):
+    w.plugin("slow", before=asyncio.Event().wait)
+    creating = asyncio.create_task(w.create("slow"))
+    await w.settle()
+    creating.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await creating
+    assert list(w.loader.entries()) == []

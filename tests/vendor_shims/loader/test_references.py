@@ -106,3 +106,17 @@ def test_missing_folder_and_missing_target_of_a_name(folder):
 def test_failure_of_a_plugin_file_is_its_own(folder):
     with pytest.raises(ModuleNotFoundError, match="no_such_thing_at_all"):
         PluginResolver().resolve("./broken.py", base_dir=folder)
+
+
+@pytest.mark.parametrize("statement", ["raise SystemExit(3)", "raise BaseException(3)"])
+def test_module_that_ends_the_program_only_fails(tmp_path, statement):
+    file = tmp_path / "script.py"
+    file.write_text(f"x = 1\n{statement}\n")
+    with pytest.raises(
+        ImportError, match=r"importing it raised (SystemExit|BaseException): 3"
+    ) as e:
+        PluginResolver().resolve("./script.py", base_dir=str(tmp_path))
+    assert e.traceback[-1].path == file
+    file.write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        PluginResolver().resolve("./script.py", base_dir=str(tmp_path))
