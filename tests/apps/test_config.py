@@ -330,3 +330,40 @@ async def test_rows_of_every_kind_are_checked(dsh):
     schema = loads((await dsh("config", "schema")).stdout)
     ids = [entry["id"] for entry in schema["x-entries"]]
     assert {"raises", "plain", "inner", "odd"} <= set(ids)
+
+
+async def test_rows_of_included_files_are_checked_with_their_places(dsh):
+    folder = dsh.home / "py"
+    for name in ("one.yml", "two.yml"):
+        other = {"one.yml": "two.yml", "two.yml": "one.yml"}[name]
+        row = f"- {{id: next, name: cordis:include, config: {{path: {other}}}}}\n"
+        put(dsh, f"py/{name}", f"{row}- {{id: bad, name: no-such-plugin}}\n")
+    put(
+        dsh,
+        "py/cordis.patch.yml",
+        "- insert: [{id: nameless}]\n"
+        "- insert:\n  - {id: files, name: cordis:include, config: {path: one.yml}}\n"
+        "  - {id: gone, name: cordis:include, config: {path: gone.yml}}\n"
+        "  - {id: later, name: cordis:include, config: {path: later.yml, initial: []}}\n"
+        "  - {id: patched, name: cordis:include, config: {path: rows.yml, patches: [{id: x}]}}\n",
+    )
+    put(dsh, "py/rows.yml", "- {id: fs, name: fs-local, config: {nonsense: 1}}\n- {id: 5}\n")
+    done = await dsh("config", "check")
+    assert done.code == 3
+    expected = (
+        ("cordis.patch.yml:1:12", "row 'nameless': it names no plugin; add `name`"),
+        ("two.yml:1:3", f"row 'next': {folder}/one.yml includes itself"),
+        ("two.yml:2:3", "row 'bad': no plugin 'no-such-plugin': no builtin; no entry point"),
+        ("one.yml:2:3", "row 'bad': no plugin 'no-such-plugin': no builtin; no entry point"),
+        ("cordis.patch.yml:4:5", f"row 'gone': config file not found: {folder}/gone.yml"),
+        ("cordis.patch.yml:6:5", f"row 'patched': failed to validate config file {folder}/rows"),
+    )
+    lines = done.out.splitlines()
+    assert len(lines) == len(expected)
+    for line, (place, said) in zip(lines, expected, strict=True):
+        assert f": {folder}/{place}: {said}" in line
+    assert "rows.yml:2:8: the id of a row must be a text" in lines[-1]
+    put(dsh, "py/rows.yml", "- {id: fs, name: fs-local, config: {nonsense: 1}}\n")
+    done = await dsh("config", "check")
+    assert f"{folder}/rows.yml:1:47: row 'fs': $.nonsense unknown key" in done.out
+    assert "cordis.patch.yml:6:5: row 'patched': patch: entry x not found" in done.out

@@ -233,8 +233,8 @@ async def test_each_row_that_does_not_run_is_named_with_its_places(dsh, patch):
             f" ({where}/cordis.patch.yml:4)"
         ),
         (
-            "dsh: note: broken does not run: SyntaxError: '(' was never closed (broken.py, line 1)"
-            f" ({where}/cordis.patch.yml:5)"
+            "dsh: note: broken does not run: SyntaxError: '(' was never closed,"
+            f" raised at {where}/broken.py:1 ({where}/cordis.patch.yml:5)"
         ),
         "dsh: note: to leave such a row out: --disable ID, or `disabled: true` in a patch of yours",
     ]
@@ -242,6 +242,69 @@ async def test_each_row_that_does_not_run_is_named_with_its_places(dsh, patch):
     assert (done.code, done.code_line) == (3, "BOOT")
     for file in ("raises.py:2", "fails.py:2", "cordis.patch.yml:5"):
         assert f"{where}/{file}" in done.stderr
+
+
+async def test_rows_of_an_included_file_are_named_with_their_place_in_it(dsh, patch):
+    path = patch("- insert: [{id: more, name: cordis:include, config: {path: more.yml}}]\n")
+    folder = path.parent
+    (folder / "more.yml").write_text(
+        "- {id: agent-loop, name: ./nowhere.py}\n"
+        "- id: fs-local\n  name: fs-local\n  config:\n    nonsense: 1\n"
+        "- {id: waits, name: ./waits.py, odd: 1}\n"
+        "- {id: more, name: cordis:include, config: {path: ./more.yml}}\n"
+    )
+    (folder / "waits.py").write_text("inject = ['nobody']\ndef apply(ctx): pass\n")
+    where = "$DSH_HOME/py/more.yml"
+    done = await dsh(*RUN)
+    assert done.code == 0
+    lines = done.stderr.splitlines()
+    for begin, end in (
+        ("more:waits: the option odd means nothing", ":6)"),
+        ("more:agent-loop does not run: no plugin './nowhere.py'", ":1)"),
+        ("more:fs-local does not run: config.nonsense: unknown key", ":5)"),
+        ("more:waits does not run: it waits for nobody (nothing provides it)", ":6)"),
+        ("more:more does not run: failed to read", ":7)"),
+    ):
+        [line] = [line for line in lines if line.startswith(f"dsh: note: {begin}")]
+        assert line.endswith(f"({where}{end}"), line
+    assert "it includes itself: more.yml > more.yml" in done.stderr
+    assert lines[-1] == "dsh: note: to leave such a row out: `disabled: true` in its file"
+    assert len(lines) == 6
+    (folder / "more.yml").write_text("- {id: a, name: fs-local}\n- {id: a, name: fs-local}\n")
+    done = await dsh("--strict", *RUN)
+    assert (done.code, done.code_line) == (3, "BOOT")
+    assert "more.yml:2:8: the id 'a' stands in line 1 already" in done.stderr
+
+
+AWAITS_CANCELLED = "task = asyncio.create_task(asyncio.sleep(9)); task.cancel(); await task"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("raise SystemExit(3)", "ImportError: importing it raised SystemExit: 3"),
+        ("async def apply(ctx):\n    raise BaseException('odd')", "BaseException: odd"),
+        ("import asyncio\nasync def apply(ctx):\n    " + AWAITS_CANCELLED, "CancelledError"),
+    ],
+)
+async def test_plugin_that_raises_what_is_no_exception_is_left_out(dsh, patch, body, expected):
+    path = patch("- insert: [{id: mine, name: ./mine.py}]\n")
+    path.with_name("mine.py").write_text(body + "\n")
+    done = await dsh(*RUN)
+    assert done.code == 0
+    line = body.count("\n") + 1
+    first, *_ = done.stderr.splitlines()
+    assert first.startswith(f"dsh: note: mine does not run: {expected}, raised at $DSH_HOME")
+    assert f"/mine.py:{line} (" in first
+
+
+async def test_plugin_that_ends_the_program_is_named(dsh, patch):
+    path = patch("- insert: [{id: mine, name: ./mine.py}]\n")
+    path.with_name("mine.py").write_text("import sys\ndef apply(ctx):\n    sys.exit(0)\n")
+    done = await dsh(*RUN)
+    assert (done.code, done.code_line) == (1, "INTERNAL")
+    assert f"a plugin ended the program: SystemExit: 0, raised at {path.parent}" in done.stderr
+    assert "/mine.py:3" in done.stderr
 
 
 async def test_row_that_never_starts_is_left_out_or_named(dsh, patch):

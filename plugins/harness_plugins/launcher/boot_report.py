@@ -10,9 +10,10 @@ from typing import Final
 from harness.errors import HarnessError
 from harness.launch import Home
 from harness_plugins.launcher.complaint import Complaint
+from harness_plugins.launcher.raised import place_raised
 from vendor_shims.cordis import CordisError, ValidationError
 from vendor_shims.include import Composed, Supplier
-from vendor_shims.loader import DuplicateEntry, PluginNotFound, RowReport, unknown
+from vendor_shims.loader import DuplicateEntry, Entry, PluginNotFound, RowReport, unknown
 
 _MAX_ROWS: Final = 12
 _CHECK: Final = "every problem with its place: dsh config check"
@@ -41,18 +42,18 @@ class BootReport:
         """
         failed = [one for one in idle if one.condition == "failed"]
         waiting = [one for one in idle if one.condition == "waiting"]
-        width = max(len(one.entry.id) for one in idle)
-        table = [f"{one.entry.id:<{width}}  failed   {self._reason(one)}" for one in failed]
+        width = max(len(_id(one.entry)) for one in idle)
+        table = [f"{_id(one.entry):<{width}}  failed   {self._reason(one)}" for one in failed]
         for one in waiting:
             names = ", ".join(name for name, _ in one.missing) or one.reason
-            table.append(f"{one.entry.id:<{width}}  waiting  {names}")
+            table.append(f"{_id(one.entry):<{width}}  waiting  {names}")
         count = f"{len(failed)} plugin{'s' * (len(failed) != 1)} failed, {len(waiting)} wait"
         report = self._written(failed, table)
         hint = "run again with --debug for the details"
         if report is not None:
             hint = f"full report: {report}"
         if len(broken) == len(failed) == 1 and isinstance(broken[0].error, PluginNotFound):
-            sentence = f"row {broken[0].entry.id}: {self._reason(broken[0])}"
+            sentence = f"row {_id(broken[0].entry)}: {self._reason(broken[0])}"
             hints = ("to install it: dsh plugin add DISTRIBUTION", hint)
             return Complaint("PLUGIN_NOT_FOUND", sentence, hints)
         shown = table[:_MAX_ROWS] + ["…"] * (len(table) > _MAX_ROWS)
@@ -62,42 +63,51 @@ class BootReport:
         """Return a line for each row option without meaning and each row that does not run."""
         for report in reports:
             for key in unknown(report.entry.options):
-                supplier = self._composed.supplier(report.entry.id, key)
-                text = f"{report.entry.id}: the option {key} means nothing"
-                yield self._located(text, supplier)
+                text = f"{_id(report.entry)}: the option {key} means nothing"
+                yield self._located(text, self._supplier(report.entry, key))
         for report in idle:
-            entry_id = report.entry.id
             if report.condition == "failed":
-                yield f"{entry_id} does not run: {self._reason(report)}"
+                yield f"{_id(report.entry)} does not run: {self._reason(report)}"
             else:
-                text = f"{entry_id} does not run: it waits for {report.reason}"
-                yield self._located(text, self._composed.supplier(entry_id))
-        if idle:
+                text = f"{_id(report.entry)} does not run: it waits for {report.reason}"
+                yield self._located(text, self._supplier(report.entry))
+        if any(":" not in _id(one.entry) for one in idle):
             yield "to leave such a row out: --disable ID, or `disabled: true` in a patch of yours"
+        elif idle:
+            yield "to leave such a row out: `disabled: true` in its file"
 
     def _reason(self, report: RowReport) -> str:
         """Return what failed, and the file and line or the option that say so."""
-        error, entry_id = report.error, report.entry.id
+        error, entry = report.error, report.entry
         assert error is not None  # it failed
         if isinstance(error, ValidationError):
             issue = error.issues[0]
             path = ".".join(map(str, ("config", *issue.path)))
             more = f" and {len(error.issues) - 1} more" if len(error.issues) > 1 else ""
-            supplier = self._composed.supplier(entry_id, "config", *issue.path)
+            supplier = self._supplier(entry, "config", *issue.path)
             return self._located(f"{path}: {issue.message}{more}", supplier)
-        supplier = self._composed.supplier(entry_id, "name")
-        return self._located(self._said(error), supplier)
+        return self._located(self._said(error), self._supplier(entry, "name"))
+
+    def _supplier(self, entry: Entry, *keys: str | int) -> Supplier | None:
+        """Return who wrote a row or a value in it; if no file did, who wrote the include of it."""
+        around = entry.tree.entry
+        if around is None or around.tree.entry is None:
+            return self._composed.supplier(entry.id, *keys)
+        place = entry.tree.place(entry.id, *keys)
+        return self._supplier(around) if place is None else Supplier("", place)
 
     def _said(self, error: BaseException) -> str:
         """Return an error in one line; one of foreign code with its type and where it came from."""
         text = str(error).partition("\n")[0]
         if isinstance(error, HarnessError | CordisError):
             return text
+        if isinstance(error, SyntaxError):
+            text = error.msg  # the rest of it is the place
         named = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        frames = traceback.extract_tb(error.__traceback__)
-        if not frames or isinstance(error, SyntaxError):
-            return named  # which names the place itself
-        file, line = frames[-1].filename, frames[-1].lineno
+        place = place_raised(error)
+        if place is None:
+            return named
+        file, line = place
         return f"{named}, raised at {self._home.display(Path(file))}:{line}"
 
     def _located(self, text: str, supplier: Supplier | None) -> str:
@@ -123,3 +133,8 @@ class BootReport:
         except OSError:
             return None  # the table on stderr says the same in short
         return self._home.display(path)
+
+
+def _id(entry: Entry) -> str:
+    """Return the id of a row, after those of the includes that it stands in."""
+    return entry.path.partition(":")[2] or entry.path

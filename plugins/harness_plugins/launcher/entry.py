@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:
         complaint = Complaint("INTERRUPTED", "stopped by SIGINT", status=INTERRUPTED)
         return _give_up(complaint, error, tokens)
-    except Exception as error:  # noqa: BLE001 - the last place that can say what went wrong
+    except BaseException as error:  # noqa: BLE001 - plugins raise anything; the last place that can say what went wrong
         from harness_plugins.launcher.failures import complaint_of
 
         return _give_up(complaint_of(error), error, tokens)

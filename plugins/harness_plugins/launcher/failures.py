@@ -19,8 +19,10 @@ from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.ending import NOT_RUN, Ending
 from harness_plugins.launcher.errors import CommandError
 from harness_plugins.launcher.interruption import READER_GONE, TIMEOUT, Cause
+from harness_plugins.launcher.raised import place_raised
 from harness_plugins.launcher.route import Route
 
+_WHERE = "--debug shows how it came to that"
 _DEFECT = "this is a defect; --debug shows where it happened"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REPAIRS = {
@@ -63,6 +65,10 @@ def complaint_of(error: BaseException) -> Complaint:
             return Complaint(cause.code, str(cause), hints, status=status)
         case OSError():
             return storage_complaint(cause, status=3)
+        case SystemExit():
+            file, line = place_raised(cause) or ("", 0)
+            said = f"a plugin ended the program: SystemExit: {cause}, raised at {file}:{line}"
+            return Complaint("INTERNAL", said, (_WHERE,))
         case _:
             return _unforeseen(cause)
 

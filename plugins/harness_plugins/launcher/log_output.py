@@ -52,8 +52,8 @@ def write_log(root: Context, launch: LaunchOptions, environ: Mapping[str, str]) 
 
 
 def note_changes_not_taken(root: Context, tell: Callable[[str], object]) -> None:
-    """Tell in one line each what include and hot reload could not keep or take."""
-    root.logger.exporter(_Notes(tell), replay=True)
+    """Tell in one line each what include and hot reload could not keep or take from now on."""
+    root.logger.exporter(_Notes(tell))
 
 
 class _Notes:

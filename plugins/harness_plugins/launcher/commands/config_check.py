@@ -1,11 +1,9 @@
 """Find everything that is wrong in settings and composition, instead of the first of it only."""
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 from harness.credentials import CredentialsError, CredentialsFile
 from harness.errors import HarnessError, error_chain
@@ -27,24 +25,16 @@ from harness_plugins.launcher.commands.auth_keys import launch_keys
 from harness_plugins.launcher.commands.command import Surroundings
 from harness_plugins.launcher.commands.config_show import current_profile
 from harness_plugins.launcher.commands.parser import nearest
+from harness_plugins.launcher.commands.row_check import Problem, RowCheck
 from harness_plugins.launcher.commands.row_schema import all_rows
 from harness_plugins.launcher.commands.settings_file import SECTION, read_settings
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.modes import mode_complaints
 from harness_plugins.launcher.reporting import report
 from harness_plugins.launcher.version import VERSION
-from vendor_shims.cordis import CordisError, ValidationError
-from vendor_shims.expressions import ExpressionError, Names, check_row, interpolate
-from vendor_shims.include import Composed, Layer, compose, read_layer
-from vendor_shims.loader import PluginResolver, unknown
-from vendor_shims.schema import SchemaError, adapt
-
-
-class Problem(NamedTuple):
-    """One thing that is wrong: its code, and a sentence that begins with its place."""
-
-    code: str
-    message: str
+from vendor_shims.cordis import CordisError
+from vendor_shims.expressions import Names
+from vendor_shims.include import Layer, compose, read_layer
 
 
 def check_all(surroundings: Surroundings) -> int:
@@ -75,7 +65,7 @@ def section_problems(section: str, surroundings: Surroundings) -> list[str]:
         near = nearest(section, rows)
         hint = f"; did you mean {near}?" if near else ""
         return [f"profile {profile.name} has no row {section!r}, so no run of it reads this{hint}"]
-    found = _row(rows[section], composed, PluginResolver(), _names(home, surroundings))
+    found = RowCheck(_names(home, surroundings)).row(rows[section], composed)
     return [problem.message for problem in found]
 
 
@@ -120,9 +110,7 @@ def _composition(home: Home, surroundings: Surroundings) -> Iterator[Problem]:
     composed = compose(layers)
     for skipped in composed.skipped:
         yield Problem("PATCH_UNMATCHED", describe_skipped(skipped))
-    resolver, names = PluginResolver(), _names(home, surroundings)
-    for row in all_rows(composed.rows):
-        yield from _row(row, composed, resolver, names)
+    yield from RowCheck(_names(home, surroundings)).rows(composed)
 
 
 def _layers(
@@ -156,39 +144,6 @@ def _layers(
             yield _problem(error)
 
 
-def _row(
-    row: Mapping[str, Any],
-    composed: Composed,
-    resolver: PluginResolver,
-    names: Names,
-) -> Iterator[Problem]:
-    """Check one row: its expressions, its plugin, its configuration."""
-    try:
-        check_row({key: value for key, value in row.items() if not _is_group(row, key)})
-    except ExpressionError as error:
-        yield Problem("CONFIG_INVALID", str(error))
-        return
-    place = composed.place(row["id"])
-    where = "" if place is None else f"{place}: "
-    for key in unknown(row):
-        yield Problem(
-            "CONFIG_INVALID", f"{where}row {row['id']!r}: the option {key!r} means nothing"
-        )
-    base_dir = os.path.dirname(place.file) if place is not None and place.file else None
-    names = replace(names, base_dir=base_dir)
-    if row.get("group") is True or _is_off(row, names):
-        return
-    try:
-        plugin = resolver.resolve(row["name"], base_dir=base_dir).plugin
-    except Exception as error:  # noqa: BLE001 - importing a plugin runs its code
-        is_ours = isinstance(error, CordisError)
-        said = error_chain(error) if is_ours else f"{type(error).__name__}: {error}"
-        code = "PLUGIN_NOT_FOUND" if is_ours else "BOOT"
-        yield Problem(code, f"{where}row {row['id']!r}: {said}")
-        return
-    yield from _config(row, plugin, names, composed)
-
-
 def _names(home: Home, surroundings: Surroundings) -> Names:
     """Return what expressions read here, as they would when the profile is booted."""
     env = dict(surroundings.environ)
@@ -200,40 +155,6 @@ def _names(home: Home, surroundings: Surroundings) -> Names:
     if surroundings.options.is_offline:
         env["DSH_OFFLINE"] = "1"
     return Names(env=env, home=str(home.root), version=VERSION, working_dir=surroundings.cwd)
-
-
-def _is_off(row: Mapping[str, Any], names: Names) -> bool:
-    """Return whether a row is switched off; one that asks a service may be on."""
-    try:
-        return bool(interpolate(row.get("disabled"), names, row=row["id"], path=("disabled",)))
-    except ExpressionError:
-        return False
-
-
-def _is_group(row: Mapping[str, Any], key: str) -> bool:
-    """Return whether a key holds the rows of a group, which are checked on their own."""
-    return key == "config" and row.get("group") is True
-
-
-def _config(
-    row: Mapping[str, Any], plugin: object, names: Names, composed: Composed
-) -> Iterator[Problem]:
-    model = getattr(plugin, "Config", None)
-    if model is None:
-        return
-    try:
-        config = interpolate(row.get("config") or {}, names, row=row["id"])
-    except ExpressionError:
-        return  # it reads a service, so its value is known only when the row starts
-    try:
-        adapt(model).validate(config)
-    except ValidationError as error:
-        for issue in error.issues:
-            supplier = composed.supplier(row["id"], "config", *issue.path)
-            where = "" if supplier is None else f"{supplier}: "
-            yield Problem("CONFIG_INVALID", f"{where}row {row['id']!r}: {issue.render()}")
-    except (SchemaError, TypeError, ValueError) as error:
-        yield Problem("CONFIG_INVALID", f"row {row['id']!r}: {error_chain(error)}")
 
 
 def _problem(error: HarnessError) -> Problem:
