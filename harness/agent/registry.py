@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import attrs
 
@@ -50,7 +50,7 @@ class AgentRegistry(Service):
 
     key = "agents"
 
-    def __init__(self, ctx: Context, _config: Any = None) -> None:  # noqa: ANN401 - takes none
+    def __init__(self, ctx: Context) -> None:
         """Start without agents and without a factory."""
         super().__init__(ctx)
         self._entries: dict[str, AgentEntry] = {}

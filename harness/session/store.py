@@ -53,7 +53,6 @@ class SessionStore(Service):
     def __init__(
         self,
         ctx: Context,
-        _config: Any = None,
         *,
         new_id: Callable[[], SessionId] = new_session_id,
         now_ms: Callable[[], int] | None = None,

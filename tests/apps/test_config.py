@@ -367,3 +367,24 @@ async def test_rows_of_included_files_are_checked_with_their_places(dsh):
     done = await dsh("config", "check")
     assert f"{folder}/rows.yml:1:47: row 'fs': $.nonsense unknown key" in done.out
     assert "cordis.patch.yml:6:5: row 'patched': patch: entry x not found" in done.out
+
+
+async def test_config_for_a_plugin_that_takes_none_is_told(dsh):
+    put(dsh, "py/number.py", "NUMBER = 5\n")
+    home = put(
+        dsh,
+        "py/cordis.patch.yml",
+        "- id: tool-bash\n  config:\n    timeout: 5\n"
+        "- insert: [{id: odd, name: './number.py:NUMBER'}]\n",
+    )
+    done = await dsh("config", "check")
+    assert done.code == 3
+    ignored, odd = done.out.splitlines()
+    assert ignored == f"CONFIG_INVALID: {home}:3:5: row 'tool-bash': its plugin takes no config"
+    assert odd.startswith(f"BOOT: {home}:4:28: row 'odd': expected a function, a class, or a")
+    done = await dsh("run", "--offline", "run true")
+    assert done.code == 0
+    note = "dsh: note: tool-bash: its plugin takes no config ($DSH_HOME/py/cordis.patch.yml:3)"
+    assert done.stderr.splitlines()[0] == note
+    done = await dsh("config", "set", "tool-bash.timeout", "5")
+    assert "takes no config" in done.stderr

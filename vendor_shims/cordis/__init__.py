@@ -45,7 +45,7 @@ from .latch import Latch
 from .listener import ListenerEffect
 from .owned import EffectMeta
 from .placement import Placement
-from .plugin import Plugin, Runtime, plugin
+from .plugin import Plugin, Runtime, plugin, takes_config
 from .realm import Binding, Realm
 from .registry import Registry
 from .relocate import relocate
@@ -117,4 +117,5 @@ __all__ = [
     "relocate",
     "run_abortable",
     "running_frames",
+    "takes_config",
 ]

@@ -70,6 +70,12 @@ class Runtime:
         self._n_positional, self._keyword_only = _parameters(callback)
         self._methods = _injected_methods(callback) if isinstance(callback, type) else ()
 
+    @property
+    def takes_config(self) -> bool:
+        """Whether the plugin sees the configuration that it is mounted with."""
+        sees = self._n_positional >= 2 or "config" in self._keyword_only
+        return sees or self.Config is not None
+
     def start(self, ctx: Context, config: Any) -> Any:
         """Run the plugin's setup and return its effect result."""
         extra = {parameter: ctx.get(key) for parameter, (key, _) in self.services.items()}
@@ -127,6 +133,11 @@ def executable(plugin: Any) -> Any:
             f" {type(plugin).__name__}"
         )
     return plugin
+
+
+def takes_config(plugin: Any) -> bool:
+    """Return whether `plugin` would see a configuration, or raise `InvalidPlugin`."""
+    return Runtime(executable(plugin), plugin).takes_config
 
 
 def _name_of(source: Any) -> str | None:

@@ -170,6 +170,12 @@ class Entry:
         return error
 
     @property
+    def ignores_config(self) -> bool:
+        """Whether the row has a config that its running plugin does not take."""
+        runtime = None if self.fiber is None else self.fiber.runtime
+        return runtime is not None and not runtime.takes_config and bool(self.options.get("config"))
+
+    @property
     def fault(self) -> BaseException | None:
         """What keeps the row from running, if something was raised."""
         if self.failure is not None:

@@ -65,6 +65,9 @@ class BootReport:
             for key in unknown(report.entry.options):
                 text = f"{_id(report.entry)}: the option {key} means nothing"
                 yield self._located(text, self._supplier(report.entry, key))
+            if report.entry.ignores_config:
+                text = f"{_id(report.entry)}: its plugin takes no config"
+                yield self._located(text, self._supplier(report.entry, "config"))
         for report in idle:
             if report.condition == "failed":
                 yield f"{_id(report.entry)} does not run: {self._reason(report)}"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from harness.errors import error_chain
 from harness_plugins.launcher.commands.row_schema import all_rows
-from vendor_shims.cordis import CordisError, ValidationError
+from vendor_shims.cordis import CordisError, InvalidPlugin, ValidationError, takes_config
 from vendor_shims.expressions import ExpressionError, Names, check_row, interpolate
 from vendor_shims.include import (
     Composed,
@@ -126,6 +126,14 @@ def _is_group(row: Mapping[str, Any], key: str) -> bool:
 def _config(
     row: Mapping[str, Any], plugin: object, names: Names, composed: Composed
 ) -> Iterator[Problem]:
+    try:
+        is_ignored = not takes_config(plugin) and bool(row.get("config"))
+    except InvalidPlugin as error:
+        yield Problem("BOOT", f"{_where(composed, row, 'name')}row {row['id']!r}: {error}")
+        return
+    if is_ignored:
+        where = _where(composed, row, "config")
+        yield Problem("CONFIG_INVALID", f"{where}row {row['id']!r}: its plugin takes no config")
     model = getattr(plugin, "Config", None)
     if model is None:
         return
