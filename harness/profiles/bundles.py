@@ -13,6 +13,7 @@ from harness.profiles.errors import BundleError
 from harness.profiles.patch_files import find_patches
 from harness.profiles.profile import Profile
 from vendor_shims.include import Layer
+from vendor_shims.loader import contained
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -114,9 +115,10 @@ def _layer(bundle: Bundle) -> Layer:
         raise _bad(bundle, "expected package:resource or module:function")
     label = f"bundle {bundle.name}"
     try:
-        if not member.endswith(_RESOURCES):
-            return Layer(label, "bundle", _patches_of(bundle, package, member))
-        path = _resource(package, member)
+        with contained():
+            if not member.endswith(_RESOURCES):
+                return Layer(label, "bundle", _patches_of(bundle, package, member))
+            path = _resource(package, member)
     except BundleError:
         raise
     except Exception as error:  # what a package raises while it is imported or asked

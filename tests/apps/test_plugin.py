@@ -391,3 +391,43 @@ async def test_packages_that_somebody_deleted_can_still_be_removed(dsh):
     assert (await dsh("plugin", "list")).out == ""
     assert (await dsh("plugin", "remove", "hello")).code == 0
     assert "requirements: []" in (folder_of(dsh) / "profile.yml").read_text()
+
+
+@pytest.mark.usefixtures("offline_pip")
+async def test_names_that_are_taken_stay_with_whom_they_belong_to(dsh):
+    points = (
+        "[harness.plugins]\nfs-local = {0}:apply\nhello = {0}:apply\n"
+        "[harness.bundles]\nbase = {0}:patch.yml\n"
+    )
+    for name in ("dsh-one", "dsh-two"):
+        module = name.replace("-", "_")
+        make_project(dsh.cwd / name, name, points=points.format(module))
+    before = await dsh("config", "show")
+    assert before.code == 0
+    first = await dsh("plugin", "add", "./dsh-one")
+    assert "note: plugin fs-local stays that of dsh-harness, not that of dsh-one" in first.stderr
+    assert "note: bundle base stays that of dsh-harness, not that of dsh-one" in first.stderr
+    assert "plugin hello" not in first.stderr
+    second = await dsh("plugin", "add", "./dsh-two")
+    assert "plugin hello is offered by dsh-one and dsh-two; either may be used" in second.stderr
+    assert (await dsh("config", "show")).stdout == before.stdout
+    run = await dsh("run", "--offline", "run true")
+    assert (run.code, run.stderr) == (0, "")
+    removed = await dsh("plugin", "remove", "dsh-one", "dsh-two")
+    assert removed.out == "removed dsh-one, dsh-two\n"
+    assert (await dsh("config", "show")).stdout == before.stdout
+
+
+@pytest.mark.usefixtures("offline_pip")
+async def test_bundle_whose_module_ends_the_program_is_named(dsh):
+    points = "[harness.bundles]\nhello = dsh_hello:patches\n"
+    project = make_project(dsh.cwd / "hello", points=points)
+    (project / "dsh_hello" / "__init__.py").write_text("raise SystemExit(3)\n")
+    assert (await dsh("plugin", "add", "./hello")).code == 0
+    bundle = "the bundle 'hello' of dsh-hello 0.1.0 (dsh_hello:patches)"
+    for command in (("run", "--offline", "run true"), ("config", "check")):
+        done = await dsh(*command)
+        assert done.code == 3
+        assert f": {bundle}: importing it raised SystemExit: 3\n" in done.out + done.stderr
+    assert (await dsh("plugin", "remove", "dsh-hello")).code == 0
+    assert (await dsh("run", "--offline", "run true")).code == 0

@@ -18,6 +18,6 @@ def contained() -> Generator[None]:
         yield
     except (Exception, KeyboardInterrupt):
         raise
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - modules raise anything
         said = f"importing it raised {type(error).__name__}: {error}"
-        raise ImportError(said).with_traceback(error.__traceback__) from error
+        raise ImportError(said).with_traceback(error.__traceback__) from None

@@ -100,7 +100,10 @@ class PluginResolver:
     def _advertised(self) -> dict[str, EntryPoint]:
         from importlib.metadata import entry_points
 
-        return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=ENTRY_POINT_GROUP):  # the first on the path counts
+            found.setdefault(point.name, point)
+        return found
 
     def _import(self, target: str, reference: str) -> Found:
         module, _, attribute = target.partition(":")

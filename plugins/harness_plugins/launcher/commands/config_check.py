@@ -56,7 +56,7 @@ def section_problems(section: str, surroundings: Surroundings) -> list[str]:
     try:
         profile = current_profile(surroundings)
     except ProfileError as error:
-        return [error_chain(error)]
+        return [str(error)]
     layers: list[Layer] = []
     list(_layers(layers, profile, home, surroundings))
     composed = compose(layers)
@@ -158,7 +158,7 @@ def _names(home: Home, surroundings: Surroundings) -> Names:
 
 
 def _problem(error: HarnessError) -> Problem:
-    return Problem(error.code, error_chain(error))
+    return Problem(error.code, str(error))
 
 
 def _denied(path: Path, error: OSError) -> Problem:

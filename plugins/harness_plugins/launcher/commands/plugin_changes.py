@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from harness.durable_files import read_owner, try_file_lock
 from harness.launch import Home
-from harness.profiles import Profile, change_profile
+from harness.profiles import Profile, change_profile, find_bundles
 from harness.wire import dumps_text
 from harness_plugins.launcher.commands.answer import answer
 from harness_plugins.launcher.commands.command import Surroundings
@@ -24,6 +24,7 @@ from harness_plugins.launcher.commands.site_folder import (
     root_of,
     take_out,
 )
+from harness_plugins.launcher.commands.taken_names import taken_names
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.descriptors import complain_on_stderr
 from harness_plugins.launcher.errors import CommandError, UsageError
@@ -76,6 +77,7 @@ def add_plugins(
         "bundlesRemoved": change.removed,
     }
     text = "".join(f"added {each.name} {each.version}: {_offer(each)}\n" for each in added)
+    complain_on_stderr("".join(taken_names(added, found)))
     if not surroundings.is_json:
         follow = (_follow(each.requirement[3:]) for each in asked if each.is_editable)
         complain_on_stderr("".join(follow))
@@ -152,7 +154,10 @@ def _next_site(profile: Profile) -> Generator[Path]:
 
 def _put(profile: Profile, new: Path, requirements: tuple[str, ...]) -> _Change:
     """Let the new packages take the place of the old ones, and reconcile the bundles."""
-    before, after = _bundles(profile.site), _bundles(new)
+    hosts = find_bundles()  # what bears the name of one of those is not used
+    before, after = (
+        [name for name in _bundles(site) if name not in hosts] for site in (profile.site, new)
+    )
     removed = tuple(name for name in before if name not in after)
     added = tuple(name for name in after if name not in profile.bundles)
     bundles = (*(name for name in profile.bundles if name not in removed), *added)
