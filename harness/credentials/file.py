@@ -102,8 +102,12 @@ class CredentialsFile:
             fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         except FileNotFoundError:
             return None
-        with open(fd, "rb") as file:
+        try:
             self._check_owner(os.fstat(fd))
+        except BaseException:
+            os.close(fd)
+            raise
+        with open(fd, "rb") as file:
             data = file.read(_MAX_BYTES + 1)
         try:
             return decode_document(data, str(self.path))

@@ -8,6 +8,7 @@ import attrs
 
 from harness.profiles.errors import ProfileFileError, ProfileStorageError
 from harness.profiles.profile import PROFILE_FILE, Profile
+from vendor_shims.unblocked import unblocked
 
 if TYPE_CHECKING:
     import yaml
@@ -50,7 +51,7 @@ def read_profile(folder: Path) -> ProfileText | None:
     """
     path = folder / PROFILE_FILE
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=unblocked) as file:
             data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return None

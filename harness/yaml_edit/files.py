@@ -4,6 +4,7 @@ import os
 
 from harness.yaml_edit.document import YamlDocument
 from harness.yaml_edit.errors import YamlSyntaxError
+from vendor_shims.unblocked import unblocked
 
 MAX_BYTES = 1_000_000
 
@@ -19,7 +20,7 @@ def read_yaml_file(path: str | os.PathLike[str]) -> YamlDocument:
     """
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
+        with open(name, "rb", opener=unblocked) as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         data = b""

@@ -409,3 +409,70 @@ async def test_a_home_that_cannot_be_written_says_what_to_do(dsh):
         assert (done.code, done.code_line) == (3, "STORAGE_DENIED")
         assert f"{dsh.home}/py/profiles" in done.stderr
         assert done.stderr.endswith("to use another one: --home DIR\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["settings.yaml", "py/cordis.patch.yml", "py/profiles/headless/profile.yml"]
+)
+async def test_a_pipe_in_the_place_of_a_file_is_named_instead_of_waited_for(dsh, name):
+    path = dsh.home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    for command in (("run", "--offline", "hello"), ("config", "check")):
+        done = await dsh(*command)
+        assert done.code == 3
+        assert "is a named pipe, no file" in done.out + done.stderr
+        assert name in done.out + done.stderr
+
+
+async def test_a_directory_in_the_place_of_the_keys_is_named(dsh):
+    (dsh.home / ".credentials.yaml").mkdir(parents=True)
+    done = await dsh("auth", "list")
+    assert done.code != 0
+    assert f"{dsh.home}/.credentials.yaml is no regular file" in done.stderr
+
+
+async def test_what_plugins_print_does_not_reach_the_output(dsh):
+    path = dsh.home / "py" / "cordis.patch.yml"
+    path.parent.mkdir(parents=True)
+    path.write_text("- insert: [{id: loud, name: ./loud.py}]\n")
+    path.with_name("loud.py").write_text("print('imported')\ndef apply(ctx): print('applied')\n")
+    for command in (("run", "--json", "--offline", "run true"), ("tools", "--json")):
+        done = await dsh(*command)
+        assert done.code == 0
+        assert all(isinstance(line, dict) for line in done.lines)
+        assert done.stderr.startswith("imported\napplied\n")
+
+
+async def test_a_row_option_that_cannot_be_taken_is_named_with_its_place(dsh):
+    path = dsh.home / "py" / "cordis.patch.yml"
+    path.parent.mkdir(parents=True)
+    for option, said in (
+        ("disabled: no", "disabled must be true, false or an expression, got 'no'"),
+        ("inject: gate", "inject must be a list or mapping of service names: "),
+        ("intercept: 4", "intercept must be a mapping of service names"),
+    ):
+        path.write_text(f"- id: tool-bash\n  {option}\n")
+        done = await dsh("run", "--offline", "run true")
+        assert (done.code, done.code_line) == (3, "CONFIG_INVALID")
+        assert f"row 'tool-bash': {said}" in done.stderr
+        assert "cordis.patch.yml:2" in done.stderr
+        check = await dsh("config", "check")
+        assert f"CONFIG_INVALID: {path}:2:" in check.out
+        assert said in check.out
+    path.write_text("- insert:\n  - id: z\n    name: cordis:group\n    config: 3\n")
+    check = await dsh("config", "check")
+    assert f"{path}:4:13: row 'z': a group's config is a list of rows" in check.out
+
+
+async def test_an_error_without_text_is_left_out_like_any_other(dsh):
+    path = dsh.home / "py" / "cordis.patch.yml"
+    path.parent.mkdir(parents=True)
+    path.write_text("- insert: [{id: odd, name: ./odd.py}]\n")
+    path.with_name("odd.py").write_text(
+        "class Odd(Exception):\n    def __str__(self): raise RuntimeError('no text')\n"
+        "def apply(ctx): raise Odd\n"
+    )
+    done = await dsh("run", "--offline", "run true")
+    assert done.code == 0
+    assert "odd does not run: Odd: its text cannot be made, raised at" in done.stderr

@@ -69,6 +69,12 @@ class ConfigWatches:
         """Forget a file; its refresh may still run."""
         self._watches = {real: one for real, one in self._watches.items() if one is not watch}
 
+    def request(self, path: str) -> None:
+        """Ask for a refresh of a file, as it was registered."""
+        for watch in self:
+            if watch.path == path:
+                watch.rounds.request()
+
     def look(self) -> None:
         """Look at all files."""
         for watch in self:

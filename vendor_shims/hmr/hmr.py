@@ -60,6 +60,8 @@ class Hmr(Service):
         self._refreshes: dict[str, Rounds] = {}
         """Refreshes of includes, by canonical path."""
         self._configs = ConfigWatches(ctx, self._refreshed)
+        self._refused: set[str] = set()
+        """Files of configuration whose last refresh failed; other code may let them in."""
         self._stash: set[str] = set()
         self._has_new_file = False
         self._cause: Rounds | None = None
@@ -164,9 +166,11 @@ class Hmr(Service):
 
     async def _refreshed(self, path: str, refresh: Callable[[], Awaitable[None]]) -> None:
         """Run one refresh; its failure is logged and announced."""
+        self._refused.discard(path)
         try:
             await refresh()
         except Exception as error:  # noqa: BLE001 - rows and files fail in any way
+            self._refused.add(path)
             event = str(CONFIG_UPDATE_FAILED)
             self.ctx.logger.error("config reload at %s failed", path, event=event)
             self.ctx.logger.error(error, event=event)
@@ -203,6 +207,17 @@ class Hmr(Service):
             self._stash |= left
             if has_new_file or paths - left:
                 await self._reloader.retry()
+                self._refresh_refused()
+
+    def _refresh_refused(self) -> None:
+        """Try the files again that were refused with the code from before."""
+        for path in sorted(self._refused):
+            tree = self._include_at(path)
+            if tree is not None:
+                self._refresh(path, tree)
+            else:
+                self._configs.request(path)
+        self._refused.clear()
 
     async def _read_ahead(self) -> None:
         """Read what was loaded before, a file at a time, so that the first reload is quick."""

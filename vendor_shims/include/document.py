@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
 from vendor_shims.expressions import Place
+from vendor_shims.unblocked import unblocked
 
 from .errors import ConfigFileError
 from .json_reader import read_json
@@ -152,7 +153,7 @@ def read_text(path: str) -> str:
         ConfigFileError: it does not exist, cannot be read, is too large, or is not UTF-8.
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=unblocked) as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
         raise ConfigFileError("read", "no such file", file=path, is_missing=True) from error

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
+from vendor_shims.cordis import normalise_inject
 from vendor_shims.loader.errors import DuplicateEntry, InvalidEntry
 
 Options: TypeAlias = dict[str, Any]
@@ -14,7 +15,7 @@ KNOWN = frozenset(("id", "name", "config", "group", "disabled", "inject", "inter
 _MAPPINGS = ("intercept", "isolate")
 
 
-def checked(row: object) -> Options:
+def checked(row: object) -> Options:  # noqa: C901 - one rule after another
     """Return a copy of a row without the options that are `None`.
 
     Raises:
@@ -46,7 +47,25 @@ def checked(row: object) -> Options:
             raise refused(f"isolate.{name} must be true or a label, got {label!r}", "isolate")
     if "group" in options and not isinstance(options["group"], bool):
         raise refused("group must be true or false", "group")
+    if not _is_switch(options.get("disabled", False)):
+        written = repr(options["disabled"])
+        raise refused(f"disabled must be true, false or an expression, got {written}", "disabled")
+    if (problem := _inject_problem(options.get("inject"))) is not None:
+        raise refused(f"inject must be a list or mapping of service names: {problem}", "inject")
     return options
+
+
+def _is_switch(value: object) -> bool:
+    """Return whether a row can be switched by a value; a text must be an expression."""
+    return not isinstance(value, str) or "${" in value
+
+
+def _inject_problem(declared: object) -> str | None:
+    try:
+        normalise_inject(declared)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return None
 
 
 def unknown(options: Mapping[str, Any]) -> list[str]:

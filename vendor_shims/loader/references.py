@@ -163,12 +163,13 @@ def _plugin_of(module: ModuleType, attribute: str, reference: str) -> Found:
 
 
 def _candidates(module: ModuleType) -> list[str]:
-    """Return the public classes of a module that declare what plugins declare."""
+    """Return the public classes of a module itself that declare what plugins declare."""
     marks = ("inject", "Config", "__deps__", "start")
     return sorted(
         name
         for name, value in vars(module).items()
         if isinstance(value, type)
+        and value.__module__ == module.__name__
         and not name.startswith("_")
         and any(hasattr(value, mark) for mark in marks)
     )

@@ -6,6 +6,7 @@ Nothing heavy is loaded before a command needs it, so that `--version` and `--he
 import gc
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 
 from harness_plugins.launcher.command_line import CommandLine, is_set, read_command_line
 from harness_plugins.launcher.commands import management_line
@@ -23,6 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run `dsh` with `arguments`, by default those of the process; return the exit code."""
     tokens = sys.argv[1:] if arguments is None else list(arguments)
     occupy_standard_descriptors()
+    with redirect_stdout(sys.stderr):  # what plugins print; our own output goes to the descriptor
+        return _main(tokens)
+
+
+def _main(tokens: list[str]) -> int:
     try:
         management = management_line(tokens)
         if management is not None:

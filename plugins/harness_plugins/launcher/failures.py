@@ -82,9 +82,9 @@ def storage_complaint(error: BaseException, *, status: int, place: str = "") -> 
     if not isinstance(cause, OSError):
         return complaint_of(cause)._replace(status=status)
     code = "STORAGE_FULL" if cause.errno in _FULL else "STORAGE_DENIED"
-    where = cause.filename or place
+    where = cause.filename if isinstance(cause.filename, str | bytes) else place
     prefix = f"{where}: " if where else ""
-    hints = _HINTS.get(code, ()) if cause.filename else ()
+    hints = _HINTS.get(code, ()) if where and where is not place else ()
     return Complaint(code, f"{prefix}{cause.strerror or cause}", hints, status=status)
 
 

@@ -305,3 +305,22 @@ async def test_a_closing_tree_starts_no_refresh(bare, away):
     await p.k.settle()
     await p.k.root.close()
     assert refresh.calls == 0
+
+
+async def test_row_that_was_refused_is_taken_when_its_code_comes(p):
+    await included(p)
+    await p.edit("rows.yml", ROWS + "- name: ./late.py\n")
+    await p.k.settle()
+    assert len(p.failures) == 1
+    p.plugin("late", 1)
+    await p.edited("late.py")
+    await p.k.settle()
+    assert p.taken() == ["+late 1"]
+    await p.edit("rows.yml", ROWS + "- name: ./a.py:more\n")
+    await p.k.settle()
+    assert (len(p.failures), p.taken()) == (2, [])
+    p.write("a.py", 'def apply(ctx): pass\n\ndef more(ctx): ctx.emit("log", "more")\n')
+    await p.edited("a.py")
+    await p.k.settle()
+    assert "more" in p.taken()
+    assert len(p.failures) == 2

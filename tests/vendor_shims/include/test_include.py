@@ -339,3 +339,9 @@ async def test_include_that_cannot_go_back_with_the_rows_around_it_is_told(w, is
     assert "entry p (picky)" in first
     assert ("entry g" if is_grouped else "flaky does not like 1") in second
     assert [entry.id for entry in w.loader.entries()] == ["g", "inc", "a"][not is_grouped :]
+
+
+async def test_named_pipe_is_refused_at_once(w):
+    os.mkfifo(w.folder / "rows.yml")
+    with pytest.raises(EntryError, match="is a named pipe, no file"):
+        await w.include()

@@ -308,6 +308,10 @@ async def test_two_rows_with_one_id_are_refused(w):
         {"id": "x", "name": "foo", "isolate": ["db"]},
         {"id": "x", "name": "foo", "isolate": {"db": 4}},
         {"id": "x", "name": "foo", "group": "yes"},
+        {"id": "x", "name": "foo", "disabled": "no"},
+        {"id": "x", "name": "foo", "inject": "db"},
+        {"id": "x", "name": "foo", "inject": 5},
+        {"id": "x", "name": "foo", "inject": [["db"]]},
     ],
 )
 async def test_what_is_no_row_is_refused(w, row):

@@ -9,6 +9,7 @@ from harness.errors import error_chain
 from harness_plugins.launcher.commands.row_schema import all_rows
 from vendor_shims.cordis import CordisError, InvalidPlugin, ValidationError, takes_config
 from vendor_shims.expressions import ExpressionError, Names, check_row, interpolate
+from vendor_shims.group import Group
 from vendor_shims.include import (
     Composed,
     ConfigFileError,
@@ -134,6 +135,11 @@ def _config(
     if is_ignored:
         where = _where(composed, row, "config")
         yield Problem("CONFIG_INVALID", f"{where}row {row['id']!r}: its plugin takes no config")
+    if plugin is Group and not isinstance(row.get("config") or [], list):
+        where = _where(composed, row, "config")
+        yield Problem(
+            "CONFIG_INVALID", f"{where}row {row['id']!r}: a group's config is a list of rows"
+        )
     model = getattr(plugin, "Config", None)
     if model is None:
         return
