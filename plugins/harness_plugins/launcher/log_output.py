@@ -20,6 +20,7 @@ from vendor_shims.logger import (
 
 _LEVELS: Final = {"error": ERROR, "warn": WARN, "info": INFO, "debug": DEBUG}
 _MAX_CHARS = 300
+_TRACEBACK = "Traceback (most"
 
 
 def write_log(root: Context, launch: LaunchOptions, environ: Mapping[str, str]) -> bool:
@@ -52,8 +53,13 @@ def write_log(root: Context, launch: LaunchOptions, environ: Mapping[str, str]) 
 
 
 def note_changes_not_taken(root: Context, tell: Callable[[str], object]) -> None:
-    """Tell in one line each what include and hot reload could not keep or take from now on."""
-    root.logger.exporter(_Notes(tell))
+    """Tell in one line each what include and hot reload could not keep or take.
+
+    Of what was raised before this, the report of the boot has told.
+    """
+    notes = _Notes(tell)
+    root.logger.exporter(notes, replay=True)
+    notes.is_live = True
 
 
 class _Notes:
@@ -66,20 +72,23 @@ class _Notes:
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell = tell
+        self.is_live = False
 
     def export(self, record: LogRecord) -> None:
         """Tell one record."""
         if "event" in record.extra:
             return
-        self._tell(_in_one_line(format_message(record, escape=True))[:_MAX_CHARS])
+        text = format_message(record, escape=True)
+        if self.is_live or _TRACEBACK not in text:
+            self._tell(_in_one_line(text)[:_MAX_CHARS])
 
 
 def _in_one_line(text: str) -> str:
     """Return the first line; of a traceback what was raised, and where."""
     lines = [line.strip() for line in text.strip().split("\n")]
-    if not any("Traceback (most" in line for line in lines):
+    if not any(_TRACEBACK in line for line in lines):
         return lines[0]
-    first = "" if "Traceback (most" in lines[0] else f"{lines[0]} "
+    first = "" if _TRACEBACK in lines[0] else f"{lines[0]} "
     places = [line for line in lines if line.startswith('File "')]
     return f"{first}{lines[-1]}" + (f" ({places[-1]})" if places else "")
 
