@@ -15,7 +15,7 @@ LOOK_S = 0.25
 """How often registered files are looked at: one system call each."""
 
 Refresh: TypeAlias = Callable[[], Awaitable[None]]
-Report: TypeAlias = Callable[[str, Refresh], Awaitable[None]]
+Report: TypeAlias = Callable[[Rounds, str, Refresh], Awaitable[None]]
 
 
 class ConfigWatch:
@@ -57,8 +57,8 @@ class ConfigWatches:
         if real in self._watches:
             raise DuplicateConfigPath(path)
 
-        async def work(_: Rounds) -> None:
-            await self._run(path, refresh)
+        async def work(rounds: Rounds) -> None:
+            await self._run(rounds, path, refresh)
 
         watch = ConfigWatch(path, Rounds(self._ctx, work, name=f"refresh {path}"))
         self._watches[real] = watch
@@ -68,12 +68,6 @@ class ConfigWatches:
     def remove(self, watch: ConfigWatch) -> None:
         """Forget a file; its refresh may still run."""
         self._watches = {real: one for real, one in self._watches.items() if one is not watch}
-
-    def request(self, path: str) -> None:
-        """Ask for a refresh of a file, as it was registered."""
-        for watch in self:
-            if watch.path == path:
-                watch.rounds.request()
 
     def look(self) -> None:
         """Look at all files."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -60,8 +60,8 @@ class Hmr(Service):
         self._refreshes: dict[str, Rounds] = {}
         """Refreshes of includes, by canonical path."""
         self._configs = ConfigWatches(ctx, self._refreshed)
-        self._refused: set[str] = set()
-        """Files of configuration whose last refresh failed; other code may let them in."""
+        self._refused: dict[Rounds, None] = {}
+        """Refreshes that failed the last time; other code may let them in."""
         self._stash: set[str] = set()
         self._has_new_file = False
         self._cause: Rounds | None = None
@@ -159,18 +159,18 @@ class Hmr(Service):
                     rounds.is_waiting = False
                 found = self._include_at(path)
                 if found is not None:
-                    await self._refreshed(path, found.refresh)
+                    await self._refreshed(rounds, path, found.refresh)
 
             rounds = self._refreshes[path] = Rounds(self.ctx, work, name=f"refresh {path}")
         rounds.request()
 
-    async def _refreshed(self, path: str, refresh: Callable[[], Awaitable[None]]) -> None:
+    async def _refreshed(self, rounds: Rounds, path: str, refresh: Refresh) -> None:
         """Run one refresh; its failure is logged and announced."""
-        self._refused.discard(path)
+        self._refused.pop(rounds, None)
         try:
             await refresh()
         except Exception as error:  # noqa: BLE001 - rows and files fail in any way
-            self._refused.add(path)
+            self._refused[rounds] = None
             event = str(CONFIG_UPDATE_FAILED)
             self.ctx.logger.error("config reload at %s failed", path, event=event)
             self.ctx.logger.error(error, event=event)
@@ -207,17 +207,9 @@ class Hmr(Service):
             self._stash |= left
             if has_new_file or paths - left:
                 await self._reloader.retry()
-                self._refresh_refused()
-
-    def _refresh_refused(self) -> None:
-        """Try the files again that were refused with the code from before."""
-        for path in sorted(self._refused):
-            tree = self._include_at(path)
-            if tree is not None:
-                self._refresh(path, tree)
-            else:
-                self._configs.request(path)
-        self._refused.clear()
+                refused, self._refused = self._refused, {}
+                for refresh in refused:
+                    refresh.request()
 
     async def _read_ahead(self) -> None:
         """Read what was loaded before, a file at a time, so that the first reload is quick."""
