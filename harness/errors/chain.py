@@ -2,6 +2,8 @@
 
 from typing import Final, cast
 
+from vendor_shims.cordis.errors import error_text
+
 _MAX_LINKS: Final = 64
 _CYCLE: Final = "[the error repeats itself]"
 _MORE: Final = "[…]"
@@ -40,9 +42,5 @@ def _chain(error: BaseException, *, seen: set[int]) -> str:
 
 
 def _message(error: BaseException) -> str:
-    name = type(error).__name__
-    try:
-        text = error.message if isinstance(error, BaseExceptionGroup) else str(error)
-    except Exception:  # noqa: BLE001 - a broken `__str__` may raise anything
-        return f"[unprintable {name}]"
-    return text or name
+    is_group = isinstance(error, BaseExceptionGroup)
+    return (error.message if is_group else error_text(error)) or type(error).__name__

@@ -475,4 +475,4 @@ async def test_an_error_without_text_is_left_out_like_any_other(dsh):
     )
     done = await dsh("run", "--offline", "run true")
     assert done.code == 0
-    assert "odd does not run: Odd: its text cannot be made, raised at" in done.stderr
+    assert "odd does not run: Odd: [unprintable Odd], raised at" in done.stderr

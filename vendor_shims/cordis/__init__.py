@@ -22,6 +22,7 @@ from .errors import (
     ServiceInactive,
     ServiceNotInjected,
     ValidationError,
+    error_text,
 )
 from .events import (
     Bail,
@@ -111,6 +112,7 @@ __all__ = [
     "current_target",
     "declared_events",
     "described",
+    "error_text",
     "inject",
     "normalise_inject",
     "plugin",

@@ -21,6 +21,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
+def error_text(error: BaseException) -> str:
+    """Return what an error says; a mark for one whose `__str__` raises, as foreign ones may."""
+    try:
+        return str(error)
+    except Exception:
+        return f"[unprintable {type(error).__name__}]"
+
+
 class CordisError(Exception):
     """The base of all framework errors; `code` is stable and machine readable."""
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from vendor_shims.loader import DuplicateEntry, EntryTree, InvalidEntry
+from vendor_shims.loader import EntryTree, InvalidEntry
 
 from .composed import Composed
 from .errors import ConfigFileError
@@ -45,9 +45,8 @@ def located(composed: Composed) -> Generator[None]:
     """
     try:
         yield
-    except (InvalidEntry, DuplicateEntry) as error:
-        keys = (error.key,) if isinstance(error, InvalidEntry) and error.key else ()
-        place = None if error.entry_id is None else composed.place(error.entry_id, *keys)
+    except InvalidEntry as error:
+        place = None if error.entry_id is None else composed.place(error.entry_id, *error.keys)
         if place is None or place.file is None:
             raise
         raise ConfigFileError("validate", str(error), file=place.file, place=place) from error

@@ -3,8 +3,8 @@
 CordisError
 └── LoaderError
     ├── EntryError          a row could not be imported, applied, disposed or rolled back
-    ├── InvalidEntry        a row is not a mapping, or an option has the wrong type
-    ├── DuplicateEntry  (TypeError)  two rows of one tree have the same id
+    ├── InvalidEntry    (TypeError)  a row is not a mapping, or an option has the wrong type
+    │   └── DuplicateEntry  two rows of one tree have the same id
     ├── UnknownEntry    (LookupError)  an id, or the path to it, names no row
     ├── CyclicGroup     a row would move into a group below itself
     └── PluginNotFound  a reference leads to no plugin; lists what was tried
@@ -13,7 +13,7 @@ CordisError
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from vendor_shims.cordis import CordisError
+from vendor_shims.cordis import CordisError, error_text
 
 Stage: TypeAlias = Literal["import", "dispose", "apply", "rollback"]
 
@@ -36,7 +36,8 @@ class EntryError(LoaderError):
     code = "ENTRY"
 
     def __init__(self, stage: Stage, *, entry_id: str, plugin: str, cause: BaseException) -> None:
-        super().__init__(f"failed to {stage} loader entry {entry_id} ({plugin}): {cause}")
+        said = error_text(cause)
+        super().__init__(f"failed to {stage} loader entry {entry_id} ({plugin}): {said}")
         self.stage = stage
         self.entry_id = entry_id
         self.plugin = plugin
@@ -48,25 +49,24 @@ class InvalidEntry(LoaderError, TypeError):
 
     Attributes:
         entry_id: the id of the row, if it has one that is a text.
-        key: the option, if it is about one.
+        keys: from the row to what is wrong; empty when that is the row itself.
     """
 
     code = "INVALID_ENTRY"
 
-    def __init__(self, problem: str, *, entry_id: object = None, key: str | None = None) -> None:
+    def __init__(self, problem: str, *, entry_id: object = None, keys: Sequence[str] = ()) -> None:
         super().__init__(problem)
         self.entry_id = entry_id if isinstance(entry_id, str) else None
-        self.key = key
+        self.keys = tuple(keys)
 
 
-class DuplicateEntry(LoaderError, TypeError):
+class DuplicateEntry(InvalidEntry):
     """Raised when two rows of one tree have the same id."""
 
     code = "DUPLICATE_ENTRY"
 
     def __init__(self, entry_id: str) -> None:
-        super().__init__(f"duplicate loader entry {entry_id}")
-        self.entry_id = entry_id
+        super().__init__(f"duplicate loader entry {entry_id}", entry_id=entry_id)
 
 
 class UnknownEntry(LoaderError, LookupError):

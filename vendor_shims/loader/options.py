@@ -1,6 +1,6 @@
 """The options of a row: what they may be, and how two versions of them differ."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
 from vendor_shims.cordis import normalise_inject
@@ -15,7 +15,7 @@ KNOWN = frozenset(("id", "name", "config", "group", "disabled", "inject", "inter
 _MAPPINGS = ("intercept", "isolate")
 
 
-def checked(row: object) -> Options:  # noqa: C901 - one rule after another
+def checked(row: object) -> Options:
     """Return a copy of a row without the options that are `None`.
 
     Raises:
@@ -25,47 +25,52 @@ def checked(row: object) -> Options:  # noqa: C901 - one rule after another
         raise InvalidEntry(f"expected a row with id and name, got {type(row).__name__}")
     given = cast("Mapping[str, Any]", row)
     options = {key: value for key, value in given.items() if value is not None}
-    entry_id = options.get("id", "?")
-
-    def refused(problem: str, key: str | None = None) -> InvalidEntry:
-        return InvalidEntry(f"row {entry_id!r}: {problem}", entry_id=entry_id, key=key)
-
-    for key in ("id", "name"):
-        if key in options and not (isinstance(options[key], str) and options[key]):
-            raise refused(f"{key} must be a text, got {options[key]!r}", key)
-    if "name" not in options:
-        raise refused("it names no plugin; add `name`")
-    if ":" in entry_id:
-        raise refused("an id has no `:`, which leads into nested trees", "id")
-    for key in _MAPPINGS:
-        if key in options and not isinstance(options[key], Mapping):
-            raise refused(f"{key} must be a mapping of service names", key)
-    for name, label in options.get("isolate", {}).items():
-        if label is not None and not (
-            isinstance(label, bool) or (isinstance(label, str) and label)
-        ):
-            raise refused(f"isolate.{name} must be true or a label, got {label!r}", "isolate")
-    if "group" in options and not isinstance(options["group"], bool):
-        raise refused("group must be true or false", "group")
-    if not _is_switch(options.get("disabled", False)):
-        written = repr(options["disabled"])
-        raise refused(f"disabled must be true, false or an expression, got {written}", "disabled")
-    if (problem := _inject_problem(options.get("inject"))) is not None:
-        raise refused(f"inject must be a list or mapping of service names: {problem}", "inject")
+    for key, problem in (*_naming_problems(options), *_option_problems(options)):
+        entry_id = options.get("id", "?")
+        keys = () if key is None else (key,)
+        raise InvalidEntry(f"row {entry_id!r}: {problem}", entry_id=entry_id, keys=keys)
     return options
 
 
-def _is_switch(value: object) -> bool:
-    """Return whether a row can be switched by a value; a text must be an expression."""
-    return not isinstance(value, str) or "${" in value
+def _naming_problems(options: Options) -> Iterator[tuple[str | None, str]]:
+    """Return what is wrong with id and name, each with the option."""
+    for key in ("id", "name"):
+        if key in options and not (isinstance(options[key], str) and options[key]):
+            yield key, f"{key} must be a text, got {options[key]!r}"
+    if "name" not in options:
+        yield None, "it names no plugin; add `name`"
+    if ":" in str(options.get("id")):
+        yield "id", "an id has no `:`, which leads into nested trees"
 
 
-def _inject_problem(declared: object) -> str | None:
+def _option_problems(options: Options) -> Iterator[tuple[str, str]]:
+    """Return what is wrong with the other options, each with its name."""
+    for key in _MAPPINGS:
+        if not isinstance(options.get(key, {}), Mapping):
+            yield key, f"{key} must be a mapping of service names"
+    given = options.get("isolate")
+    isolate: Mapping[str, Any] = {}
+    if isinstance(given, Mapping):
+        isolate = cast("Mapping[str, Any]", given)
+    for name, label in isolate.items():
+        if not (label is None or isinstance(label, bool) or (isinstance(label, str) and label)):
+            yield "isolate", f"isolate.{name} must be true or a label, got {label!r}"
+    if not isinstance(options.get("group", False), bool):
+        yield "group", "group must be true or false"
+    disabled = options.get("disabled", False)
+    if not _is_switch(disabled):
+        yield "disabled", f"disabled must be true, false or an expression, got {disabled!r}"
     try:
-        normalise_inject(declared)
+        normalise_inject(options.get("inject"))
     except (TypeError, ValueError) as error:
-        return str(error)
-    return None
+        yield "inject", f"inject must be a list or mapping of service names: {error}"
+
+
+def _is_switch(value: object) -> bool:
+    """Return whether a row can be switched by a value; of JSON's, a boolean or a template can."""
+    if isinstance(value, str):
+        return "${" in value
+    return isinstance(value, bool) or not isinstance(value, int | float | list | tuple | Mapping)
 
 
 def unknown(options: Mapping[str, Any]) -> list[str]:

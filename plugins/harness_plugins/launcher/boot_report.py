@@ -11,10 +11,9 @@ from harness.errors import HarnessError
 from harness.launch import Home
 from harness_plugins.launcher.complaint import Complaint
 from harness_plugins.launcher.raised import place_raised
-from vendor_shims.cordis import CordisError, ValidationError
+from vendor_shims.cordis import CordisError, ValidationError, error_text
 from vendor_shims.include import Composed, Supplier
 from vendor_shims.loader import (
-    DuplicateEntry,
     Entry,
     InvalidEntry,
     PluginNotFound,
@@ -36,11 +35,8 @@ class BootReport:
     def invalid(self, error: BaseException) -> Complaint:
         """Return the complaint about rows of which none could be mounted."""
         supplier = None
-        if isinstance(error, DuplicateEntry):
-            supplier = self._composed.supplier(error.entry_id)
-        elif isinstance(error, InvalidEntry) and error.entry_id is not None:
-            keys = () if error.key is None else (error.key,)
-            supplier = self._composed.supplier(error.entry_id, *keys)
+        if isinstance(error, InvalidEntry) and error.entry_id is not None:
+            supplier = self._composed.supplier(error.entry_id, *error.keys)
         return Complaint("CONFIG_INVALID", self._located(str(error), supplier), (_CHECK,))
 
     def complaint(self, broken: Sequence[RowReport], idle: Sequence[RowReport]) -> Complaint:
@@ -111,7 +107,7 @@ class BootReport:
 
     def _said(self, error: BaseException) -> str:
         """Return an error in one line; one of foreign code with its type and where it came from."""
-        text = _text(error).partition("\n")[0]
+        text = error_text(error).partition("\n")[0]
         if isinstance(error, HarnessError | CordisError):
             return text
         if isinstance(error, SyntaxError):
@@ -151,10 +147,3 @@ class BootReport:
 def _id(entry: Entry) -> str:
     """Return the id of a row, after those of the includes that it stands in."""
     return entry.path.partition(":")[2] or entry.path
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the error of a plugin may fail at that, too
-        return "its text cannot be made"

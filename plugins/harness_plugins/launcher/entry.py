@@ -42,7 +42,7 @@ def _main(tokens: list[str]) -> int:
     except KeyboardInterrupt as error:
         complaint = Complaint("INTERRUPTED", "stopped by SIGINT", status=INTERRUPTED)
         return _give_up(complaint, error, tokens)
-    except BaseException as error:  # noqa: BLE001 - plugins raise anything; the last place that can say what went wrong
+    except BaseException as error:  # noqa: BLE001 - of any plugin; the last place to say it
         from harness_plugins.launcher.failures import complaint_of
 
         return _give_up(complaint_of(error), error, tokens)

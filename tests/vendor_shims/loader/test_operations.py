@@ -309,6 +309,8 @@ async def test_two_rows_with_one_id_are_refused(w):
         {"id": "x", "name": "foo", "isolate": {"db": 4}},
         {"id": "x", "name": "foo", "group": "yes"},
         {"id": "x", "name": "foo", "disabled": "no"},
+        {"id": "x", "name": "foo", "disabled": 0},
+        {"id": "x", "name": "foo", "disabled": ["a"]},
         {"id": "x", "name": "foo", "inject": "db"},
         {"id": "x", "name": "foo", "inject": 5},
         {"id": "x", "name": "foo", "inject": [["db"]]},
@@ -639,4 +641,18 @@ async def test_cancelled_caller_is_no_failure_of_the_row(w):
     creating.cancel()
     with pytest.raises(asyncio.CancelledError):
         await creating
+    assert list(w.loader.entries()) == []
+
+
+async def test_setup_whose_error_has_no_text_is_a_row_that_failed(w):
+    class Odd(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    async def raises() -> None:
+        raise Odd
+
+    w.plugin("odd", before=raises)
+    with pytest.raises(EntryError, match=r"entry odd \(odd\): \[unprintable Odd\]"):
+        await w.create("odd")
     assert list(w.loader.entries()) == []

@@ -32,31 +32,24 @@ class Problem(NamedTuple):
 
 
 class RowCheck:
-    """Checks rows, and those of the files that they include.
+    """Checks rows, and those of the files that they include; `names` is what expressions read."""
 
-    Args:
-        names: what expressions read.
-        around: the files that these rows are included from, links followed.
-    """
-
-    def __init__(self, names: Names, *, around: tuple[str, ...] = ()) -> None:
+    def __init__(self, names: Names) -> None:
         self._names = names
-        self._around = around
         self._resolver = PluginResolver()
 
-    def rows(self, composed: Composed) -> Iterator[Problem]:
-        """Check every row of a composition."""
+    def rows(self, composed: Composed, *around: str) -> Iterator[Problem]:
+        """Check every row of a composition; `around` is the files that they are included from."""
         for row in all_rows(composed.rows):
-            yield from self.row(row, composed)
+            yield from self.row(row, composed, *around)
 
-    def row(self, row: Mapping[str, Any], composed: Composed) -> Iterator[Problem]:
+    def row(self, row: Mapping[str, Any], composed: Composed, *around: str) -> Iterator[Problem]:
         """Check one row: its options, its expressions, its plugin, its configuration."""
         try:
             checked(row)
             check_row({key: value for key, value in row.items() if not _is_group(row, key)})
         except InvalidEntry as error:
-            keys = () if error.key is None else (error.key,)
-            yield Problem("CONFIG_INVALID", f"{_where(composed, row, *keys)}{error}")
+            yield Problem("CONFIG_INVALID", f"{_where(composed, row, *error.keys)}{error}")
             return
         except ExpressionError as error:
             yield Problem("CONFIG_INVALID", str(error))
@@ -79,16 +72,18 @@ class RowCheck:
         problems = [*_config(row, plugin, names, composed)]
         yield from problems
         if not problems and isinstance(plugin, type) and issubclass(plugin, Include):
-            yield from self._included(row, base_dir or os.getcwd(), where)
+            yield from self._included(row, base_dir or os.getcwd(), where, *around)
 
-    def _included(self, row: Mapping[str, Any], folder: str, where: str) -> Iterator[Problem]:
+    def _included(
+        self, row: Mapping[str, Any], folder: str, where: str, *around: str
+    ) -> Iterator[Problem]:
         """Check the rows of a file, with the patches that its row lays over them."""
         config: IncludeConfig = adapt(IncludeConfig).validate(row.get("config") or {})
         if config.path is None:
             return
         path = os.path.normpath(os.path.join(folder, config.path))
         real = os.path.realpath(path)
-        if real in self._around:
+        if real in around:
             yield Problem("CONFIG_INVALID", f"{where}{path} includes itself")
             return
         try:
@@ -101,7 +96,7 @@ class RowCheck:
         composed = compose([Layer("patches", "patch", config.patches)], rows=document)
         for skipped in composed.skipped:
             yield Problem("PATCH_UNMATCHED", f"{where}{skipped.message}")
-        yield from RowCheck(self._names, around=(*self._around, real)).rows(composed)
+        yield from self.rows(composed, *around, real)
 
 
 def _where(composed: Composed, row: Mapping[str, Any], *keys: str | int) -> str:
