@@ -1,6 +1,7 @@
 """The options of a row: what they may be, and how two versions of them differ."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, TypeAlias, cast
 
 from vendor_shims.cordis import normalise_inject
@@ -14,6 +15,9 @@ KNOWN = frozenset(("id", "name", "config", "group", "disabled", "inject", "inter
 
 _MAPPINGS = ("intercept", "isolate")
 
+_Problem: TypeAlias = tuple[tuple[str, ...], str]
+"""What is wrong with a row: keys that lead to it, and a sentence."""
+
 
 def checked(row: object) -> Options:
     """Return a copy of a row without the options that are `None`.
@@ -25,45 +29,46 @@ def checked(row: object) -> Options:
         raise InvalidEntry(f"expected a row with id and name, got {type(row).__name__}")
     given = cast("Mapping[str, Any]", row)
     options = {key: value for key, value in given.items() if value is not None}
-    for key, problem in (*_naming_problems(options), *_option_problems(options)):
-        entry_id = options.get("id", "?")
-        keys = () if key is None else (key,)
-        raise InvalidEntry(f"row {entry_id!r}: {problem}", entry_id=entry_id, keys=keys)
-    return options
+    found = next(chain(_naming_problems(options), _option_problems(options)), None)
+    if found is None:
+        return options
+    keys, problem = found
+    entry_id = options.get("id", "?")
+    raise InvalidEntry(f"row {entry_id!r}: {problem}", entry_id=entry_id, keys=keys)
 
 
-def _naming_problems(options: Options) -> Iterator[tuple[str | None, str]]:
-    """Return what is wrong with id and name, each with the option."""
+def _naming_problems(options: Options) -> Iterator[_Problem]:
+    """Return what is wrong with id and name."""
     for key in ("id", "name"):
         if key in options and not (isinstance(options[key], str) and options[key]):
-            yield key, f"{key} must be a text, got {options[key]!r}"
+            yield (key,), f"{key} must be a text, got {options[key]!r}"
     if "name" not in options:
-        yield None, "it names no plugin; add `name`"
+        yield (), "it names no plugin; add `name`"
     if ":" in str(options.get("id")):
-        yield "id", "an id has no `:`, which leads into nested trees"
+        yield ("id",), "an id has no `:`, which leads into nested trees"
 
 
-def _option_problems(options: Options) -> Iterator[tuple[str, str]]:
-    """Return what is wrong with the other options, each with its name."""
+def _option_problems(options: Options) -> Iterator[_Problem]:
+    """Return what is wrong with the other options."""
     for key in _MAPPINGS:
         if not isinstance(options.get(key, {}), Mapping):
-            yield key, f"{key} must be a mapping of service names"
+            yield (key,), f"{key} must be a mapping of service names"
     given = options.get("isolate")
     isolate: Mapping[str, Any] = {}
     if isinstance(given, Mapping):
         isolate = cast("Mapping[str, Any]", given)
     for name, label in isolate.items():
         if not (label is None or isinstance(label, bool) or (isinstance(label, str) and label)):
-            yield "isolate", f"isolate.{name} must be true or a label, got {label!r}"
+            yield ("isolate", name), f"isolate.{name} must be true or a label, got {label!r}"
     if not isinstance(options.get("group", False), bool):
-        yield "group", "group must be true or false"
+        yield ("group",), "group must be true or false"
     disabled = options.get("disabled", False)
     if not _is_switch(disabled):
-        yield "disabled", f"disabled must be true, false or an expression, got {disabled!r}"
+        yield ("disabled",), f"disabled must be true, false or an expression, got {disabled!r}"
     try:
         normalise_inject(options.get("inject"))
     except (TypeError, ValueError) as error:
-        yield "inject", f"inject must be a list or mapping of service names: {error}"
+        yield ("inject",), f"inject must be a list or mapping of service names: {error}"
 
 
 def _is_switch(value: object) -> bool:

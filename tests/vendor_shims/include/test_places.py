@@ -22,7 +22,7 @@ from vendor_shims.loader import EntryError
         ),
         ("- {id: g, name: cordis:group, group: true, config: [3]}\n", "1:53: a row must be"),
         ("- id: a\n  config: 1\n", "1:3: row 'a': it names no plugin"),
-        ("- id: a\n  name: foo\n  isolate: {db: 5}\n", "3:12: row 'a': isolate.db must be"),
+        ("- id: a\n  name: foo\n  isolate: {db: 5}\n", "3:17: row 'a': isolate.db must be"),
         ("- name: foo\n  group: 7\n", r"2:10: row '\w{8}': group must be true or false"),
         ("- {id: 'a:b', name: foo}\n", "1:8: row 'a:b': an id has no `:`"),
     ],
